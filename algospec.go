@@ -1,0 +1,145 @@
+package algospec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/algospec/algospec/hyperparams"
+)
+
+// ErrStopped is the cause of the context when the platform, or the user, stops the job. A train
+// function that returns it, having saved what is worth keeping, ends the job well.
+var ErrStopped = errors.New("algospec: stopped by the platform")
+
+// ErrNoModel says that a train function came to its end and the model directory is empty.
+var ErrNoModel = errors.New("the training ended and left the model directory empty: nothing was saved with job.Model.Save")
+
+// A Trainer trains on what job describes. It returns context.Cause(ctx) soon after ctx is done.
+type Trainer func(ctx context.Context, job *Job) error
+
+// Bind makes a Trainer of a function that takes its hyperparameters as the struct P, as package
+// hyperparams parses them. A job with bad hyperparameters fails before train is called.
+func Bind[P any](train func(ctx context.Context, job *Job, params P) error) Trainer {
+	return func(ctx context.Context, job *Job) error {
+		params, err := hyperparams.Parse[P](job.HyperParameters)
+		if err != nil {
+			return err
+		}
+		return train(ctx, job, params)
+	}
+}
+
+// Options are what tests and other platforms set. The zero value is the contract.
+type Options struct {
+	BaseDir string                  // of the tree; "" means SAGEMAKER_BASE_DIR, or else /opt/ml
+	Getenv  func(key string) string // nil means os.Getenv
+	Stdout  io.Writer               // of log and metric lines; nil means os.Stdout
+	NoModel bool                    // the job need not save a model
+}
+
+// Main runs a container's training and exits with its status. It is the whole of func main.
+func Main[P any](train func(ctx context.Context, job *Job, params P) error) {
+	if len(os.Args) > 1 && os.Args[1] == "serve" {
+		fmt.Fprintln(os.Stderr, "algospec: this container trains; it does not serve")
+		os.Exit(exitClient)
+	}
+	var options Options
+	ctx := notify()
+	done := captureCrash(options.tree().failure())
+	err := Run(ctx, Bind(train), options)
+	done()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	os.Exit(ExitStatus(err))
+}
+
+// notify returns a context that the first SIGTERM or SIGINT cancels with ErrStopped. The second
+// one exits.
+func notify() context.Context {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGTERM, os.Interrupt)
+	go func() {
+		<-signals
+		cancel(ErrStopped)
+		second := <-signals
+		os.Exit(exitSignal + int(second.(syscall.Signal)))
+	}()
+	return ctx
+}
+
+// Run runs one host's training: it reads the tree's configuration, calls train, and checks that a
+// model was saved. What goes wrong, a panic of train included, is written to the failure file,
+// unless there is one already, and returned. When ctx was cancelled with ErrStopped and train
+// returns that, Run does too and writes no failure.
+func Run(ctx context.Context, train Trainer, options Options) error {
+	tree := options.tree()
+	err := run(ctx, train, tree, options)
+	if err == nil || stopped(ctx, err) {
+		return err
+	}
+	return errors.Join(err, writeFailure(tree.failure(), err))
+}
+
+func run(ctx context.Context, train Trainer, tree tree, options Options) error {
+	job, err := tree.job(options)
+	if err != nil {
+		return err
+	}
+	if err := call(ctx, train, job); err != nil {
+		return err
+	}
+	if ctx.Err() == nil && job.Cluster.Leader() && !options.NoModel {
+		return job.Model.checkNotEmpty()
+	}
+	return nil
+}
+
+// call calls train and makes an error of its panic.
+func call(ctx context.Context, train Trainer, job *Job) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = newPanicError(value)
+		}
+	}()
+	return train(ctx, job)
+}
+
+// stopped reports whether err is the platform's stop.
+func stopped(ctx context.Context, err error) bool {
+	return errors.Is(err, ErrStopped) && errors.Is(context.Cause(ctx), ErrStopped)
+}
+
+// The exit statuses of a container (container contract, 1.6).
+const (
+	exitAlgorithm = 1
+	exitClient    = 2
+	exitSignal    = 128 // plus the signal
+)
+
+// ExitStatus returns the status with which a container exits when Run returned err.
+func ExitStatus(err error) int {
+	switch {
+	case err == nil || errors.Is(err, ErrStopped):
+		return 0
+	case clientError(err):
+		return exitClient
+	}
+	return exitAlgorithm
+}
+
+// clientError reports whether an error in err's chain says that the user's data or settings are
+// at fault.
+func clientError(err error) bool {
+	client, ok := errors.AsType[interface {
+		error
+		ClientError() bool
+	}](err)
+	return ok && client.ClientError()
+}

@@ -1,0 +1,44 @@
+// Package algospec is the container side of the Amazon SageMaker training contract: an algorithm
+// author writes one function, and the same binary then runs in go test over memory, on this
+// machine (package platform), on SageMaker, and wherever the same files and pipes are laid out.
+//
+// A whole training container, which learns the mean of each feature:
+//
+//	func main() { algospec.Main(train) }
+//
+//	func train(ctx context.Context, job *algospec.Job, p algorithms.Batching) error {
+//		sums := make([]float64, p.FeatureDim+1) // the sums, then the number of rows
+//		for batch, err := range algorithms.Batches(ctx, job.Channel("train"), p) {
+//			if err != nil {
+//				return err
+//			}
+//			batch.ColumnSums(sums)
+//			sums[p.FeatureDim] += float64(batch.Rows())
+//		}
+//		if err := job.Cluster.AllReduce(ctx, sums); err != nil {
+//			return err
+//		}
+//		floats.Scale(1/sums[p.FeatureDim], sums)
+//		return job.Model.Save("mean.json", algospec.JSON(sums[:p.FeatureDim]))
+//	}
+//
+// # The contract
+//
+// The platform starts the container with the argument "train" and the tree /opt/ml:
+//
+//	input/config/hyperparameters.json   strings; parsed into the train function's struct
+//	input/config/inputdataconfig.json   the channels; Job.Channel reads one
+//	input/config/resourceconfig.json    the hosts; Job.Cluster
+//	input/data/<channel>_<epoch>        a named pipe per pass, or a directory <channel>
+//	model/                              becomes model.tar.gz; Job.Model saves into it
+//	output/data/                        becomes output.tar.gz; Job.Output
+//	output/failure                      why the job failed; written by Main
+//
+// [Main] exits with 0 when train returned nil, or when the job was stopped and train returned the
+// cause; with 2 when the data or the settings are at fault; else with 1. An error is at fault of
+// the user's when one in its chain answers ClientError() bool with true. SIGTERM and SIGINT
+// cancel the context with the cause [ErrStopped]; the platform kills 120 seconds later, and a
+// second signal ends the process at once.
+//
+// SAGEMAKER_BASE_DIR, when set, replaces /opt/ml.
+package algospec

@@ -1,0 +1,143 @@
+package algospec
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/algospec/algospec/internal/atomicfile"
+)
+
+// failureLimit is how many characters of the failure file the platform shows (container
+// contract, 1.6).
+const failureLimit = 1024
+
+// failureText returns what the failure file says of err: whose fault it is, then the error, cut
+// to what is shown.
+func failureText(err error) string {
+	kind := "AlgorithmError"
+	if clientError(err) {
+		kind = "ClientError"
+	}
+	text := err.Error()
+	if trace, ok := errors.AsType[*PanicError](err); ok {
+		text += "\n\n" + string(trace.Stack)
+	}
+	return cut(kind+": "+strings.ToValidUTF8(text, "\uFFFD"), failureLimit)
+}
+
+// cut returns the first limit characters of text.
+func cut(text string, limit int) string {
+	for end := range text {
+		if limit == 0 {
+			return text[:end]
+		}
+		limit--
+	}
+	return text
+}
+
+// writeFailure writes the failure file. The first failure wins: a file that has text stays.
+func writeFailure(path string, err error) error {
+	if info, statErr := os.Stat(path); statErr == nil && info.Size() > 0 {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("no failure file: %w", err)
+	}
+	if err := atomicfile.Write(path, strings.NewReader(failureText(err))); err != nil {
+		return fmt.Errorf("no failure file: %w", err)
+	}
+	return nil
+}
+
+// captureCrash makes the Go runtime write to the failure file what it says when it ends the
+// process: a panic in a goroutine of the author's own, which nothing can recover, or a fatal
+// error such as concurrent map writes. The file is there from now on, empty, which the platform
+// takes for none; the returned function removes it if it still is.
+func captureCrash(path string) (done func()) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return func() {}
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return func() {}
+	}
+	defer file.Close() // SetCrashOutput has a descriptor of its own
+	if err := debug.SetCrashOutput(file, debug.CrashOptions{}); err != nil {
+		os.Remove(path)
+		return func() {}
+	}
+	return func() {
+		debug.SetCrashOutput(nil, debug.CrashOptions{})
+		if info, err := os.Stat(path); err == nil && info.Size() == 0 {
+			os.Remove(path)
+		}
+	}
+}
+
+// A PanicError is a panic of a train function.
+type PanicError struct {
+	Value any    // what panic was called with
+	Frame string // the author's innermost function in it, with file and line
+	Stack []byte // as debug.Stack returns it, from the panic on
+}
+
+func (e *PanicError) Error() string {
+	return fmt.Sprintf("panic: %s, in %s", cut(fmt.Sprint(e.Value), failureLimit/2), e.Frame)
+}
+
+// Unwrap returns what panic was called with, if that was an error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}
+
+// ClientError reports false: a panic is the algorithm's fault, whatever its value says.
+func (e *PanicError) ClientError() bool { return false }
+
+// newPanicError describes a panic that has just been recovered by the calling deferred function.
+func newPanicError(value any) *PanicError {
+	stack := debug.Stack()
+	// Above the call of panic are debug.Stack, this function and the deferred one.
+	if i := strings.Index(string(stack), "\npanic("); i >= 0 {
+		stack = stack[i+1:]
+	}
+	return &PanicError{Value: value, Frame: authorFrame(), Stack: stack}
+}
+
+// authorFrame returns the innermost frame of the panicking goroutine that belongs to the main
+// module, or else, as the panic may be deep in a library, the innermost one outside the runtime.
+func authorFrame() string {
+	module := "main"
+	if build, ok := debug.ReadBuildInfo(); ok && build.Main.Path != "" {
+		module = build.Main.Path
+	}
+	callers := make([]uintptr, 100)
+	frames := runtime.CallersFrames(callers[:runtime.Callers(0, callers)])
+	panicking, innermost := false, "an unknown function"
+	for {
+		frame, more := frames.Next()
+		name := frame.Function
+		switch {
+		case name == "runtime.gopanic":
+			panicking = true
+		case !panicking || strings.HasPrefix(name, "runtime."):
+		case strings.HasPrefix(name, "main.") || strings.HasPrefix(name, module):
+			return describe(frame)
+		case innermost == "an unknown function":
+			innermost = describe(frame)
+		}
+		if !more {
+			return innermost
+		}
+	}
+}
+
+func describe(frame runtime.Frame) string {
+	return fmt.Sprintf("%s (%s:%d)", frame.Function, frame.File, frame.Line)
+}

@@ -1,0 +1,122 @@
+package algospec
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/algospec/algospec/channel"
+	"github.com/algospec/algospec/cluster"
+	"github.com/algospec/algospec/hyperparams"
+)
+
+// A tree is the directory that the platform lays out for a host, /opt/ml (container contract, 1.2).
+type tree string
+
+func (o Options) tree() tree {
+	switch {
+	case o.BaseDir != "":
+		return tree(o.BaseDir)
+	case o.getenv("SAGEMAKER_BASE_DIR") != "":
+		return tree(o.getenv("SAGEMAKER_BASE_DIR"))
+	}
+	return "/opt/ml"
+}
+
+func (o Options) getenv(key string) string {
+	if o.Getenv == nil {
+		return os.Getenv(key)
+	}
+	return o.Getenv(key)
+}
+
+func (o Options) stdout() io.Writer {
+	if o.Stdout == nil {
+		return os.Stdout
+	}
+	return o.Stdout
+}
+
+func (t tree) path(elements ...string) string {
+	return filepath.Join(append([]string{string(t)}, elements...)...)
+}
+
+func (t tree) failure() string { return t.path("output", "failure") }
+
+// job reads the configuration.
+func (t tree) job(o Options) (*Job, error) {
+	job := &Job{
+		Name:   o.getenv("TRAINING_JOB_NAME"),
+		Model:  Dir(t.path("model")),
+		Output: Dir(t.path("output", "data")),
+		Getenv: o.getenv,
+		Stdout: o.stdout(),
+	}
+	var (
+		parameters hyperparams.Map
+		channels   map[string]channel.Config
+		resources  cluster.Config
+	)
+	err := errors.Join(
+		t.read("hyperparameters.json", &parameters),
+		t.read("inputdataconfig.json", &channels),
+		t.read("resourceconfig.json", &resources),
+	)
+	if err != nil {
+		return nil, err
+	}
+	job.HyperParameters = parameters
+	job.Host = resources.CurrentHost
+	if job.Cluster, err = cluster.New(resources); err != nil {
+		return nil, err
+	}
+	job.Channels, err = t.channels(channels)
+	return job, err
+}
+
+// read decodes a configuration file. One that is missing or empty leaves v as it is.
+func (t tree) read(name string, v any) error {
+	path := t.path("input", "config", name)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(bytes.TrimSpace(text)) == 0 {
+		return nil
+	}
+	if err == nil {
+		if err = json.Unmarshal(text, v); err != nil {
+			err = fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	return err
+}
+
+// channelName is what the API allows (CreateTrainingJob, ChannelName).
+var channelName = regexp.MustCompile(`^[A-Za-z0-9.\-_]{1,64}$`)
+
+// channels gives each channel the Source of its input mode.
+func (t tree) channels(configs map[string]channel.Config) (map[string]*channel.Channel, error) {
+	channels := make(map[string]*channel.Channel, len(configs))
+	for name, config := range configs {
+		if !channelName.MatchString(name) || strings.Trim(name, ".") == "" {
+			return nil, fmt.Errorf("inputdataconfig.json: bad channel name %.70q", name)
+		}
+		path := t.path("input", "data", name)
+		c := &channel.Channel{Name: name, Config: config}
+		switch mode := config.TrainingInputMode; {
+		case config.Pipe():
+			c.Source = channel.FIFO{Path: path}
+		case strings.EqualFold(mode, "File"), strings.EqualFold(mode, "FastFile"):
+			c.Source = channel.Files{Dir: path}
+		default:
+			return nil, fmt.Errorf("inputdataconfig.json: channel %s: TrainingInputMode %q is none of File, FastFile, Pipe", name, mode)
+		}
+		channels[name] = c
+	}
+	return channels, nil
+}
