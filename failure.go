@@ -55,6 +55,18 @@ func writeFailure(path string, err error) error {
 	return nil
 }
 
+// ClientErrorf returns an error, formatted as by fmt.Errorf, for which the user's data or settings
+// are at fault: it answers ClientError() with true.
+func ClientErrorf(format string, args ...any) error {
+	return &userError{fmt.Errorf(format, args...)}
+}
+
+type userError struct{ err error }
+
+func (e *userError) Error() string     { return e.err.Error() }
+func (e *userError) Unwrap() error     { return e.err }
+func (e *userError) ClientError() bool { return true }
+
 // captureCrash makes the Go runtime write to the failure file what it says when it ends the
 // process: a panic in a goroutine of the author's own, which nothing can recover, or a fatal
 // error such as concurrent map writes. The file is there from now on, empty, which the platform

@@ -1,0 +1,10 @@
+// Package pca is principal component analysis, drop-in for SageMaker's built-in algorithm: the
+// same hyperparameters, model file and log lines. [Train] is a whole training container:
+//
+//	func main() { algospec.Main(pca.Train) }
+//
+// Regular mode is exact: one pass over the data sums the d×d scatter matrix in float64, about a
+// pilot mean so that nothing cancels, and its eigenvectors are the components. Memory is O(d²),
+// whatever the number of rows. The original sums in float32, which ruins its smallest singular
+// values; those here agree with a float64 SVD of the data (builtin-algorithms, section 2).
+package pca

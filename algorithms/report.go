@@ -1,0 +1,187 @@
+package algorithms
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/algospec/algospec"
+	"github.com/algospec/algospec/hyperparams"
+)
+
+// A Report prints the log lines of the built-in algorithms. Tuning jobs and dashboards scrape
+// them, so their wording is an interface (builtin-algorithms, 1.7). It is not safe for concurrent
+// use.
+type Report struct {
+	Algorithm string // the dimension Algorithm of #metrics lines, such as "PCA"
+	Host      string
+
+	out   io.Writer
+	began time.Time
+}
+
+// NewReport returns a Report to the job's Stdout. It prints what a run begins with: the defaults,
+// the job's own hyperparameters, and both together.
+func NewReport(job *algospec.Job, algorithm string, defaults hyperparams.Map) *Report {
+	r := &Report{Algorithm: algorithm, Host: job.Host, out: job.Stdout, began: time.Now()}
+	if r.Host == "" {
+		r.Host = "algo-1"
+	}
+	if r.out == nil {
+		r.out = io.Discard
+	}
+	final := maps.Clone(defaults)
+	maps.Copy(final, job.HyperParameters)
+	r.println("Docker entrypoint called with argument(s): train")
+	r.Infof("Reading default configuration from %s: %s", algorithm, pythonMap(defaults))
+	r.Infof("Merging with provided configuration from /opt/ml/input/config/hyperparameters.json: %s", pythonMap(job.HyperParameters))
+	r.Infof("Final configuration: %s", pythonMap(final))
+	r.println(fmt.Sprintf("Process %d is a worker.", os.Getpid()))
+	r.Infof("Using default worker.")
+	r.Infof("Checkpoint loading and saving are disabled.")
+	return r
+}
+
+// pythonMap prints a map as Python prints a dict.
+func pythonMap(m hyperparams.Map) string {
+	var items []string
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		items = append(items, fmt.Sprintf("'%s': '%s'", name, m[name]))
+	}
+	return "{" + strings.Join(items, ", ") + "}"
+}
+
+// println prints one line in one write.
+func (r *Report) println(line string) { io.WriteString(r.out, line+"\n") }
+
+// Infof prints a line of level INFO.
+func (r *Report) Infof(format string, args ...any) { r.log("INFO", format, args) }
+
+// Warnf prints a line of level WARNING.
+func (r *Report) Warnf(format string, args ...any) { r.log("WARNING", format, args) }
+
+func (r *Report) log(level, format string, args []any) {
+	r.println(fmt.Sprintf("[%s %s %d] %s", time.Now().Format("01/02/2006 15:04:05"), level, os.Getpid(), fmt.Sprintf(format, args...)))
+}
+
+// Quality prints a #quality_metric line. Series is what the value is of, such as "test mse"; kind
+// is "loss" or "score".
+func (r *Report) Quality(series, kind string, value float64) {
+	r.Infof("#quality_metric: host=%s, %s <%s>=%s", r.Host, series, kind, strconv.FormatFloat(value, 'g', -1, 64))
+}
+
+// Progress prints a #progress_metric line: so many of the configured epochs are done.
+func (r *Report) Progress(done, epochs int) {
+	percent := strconv.FormatFloat(100*float64(done)/float64(epochs), 'f', 1, 64)
+	r.Infof("#progress_metric: host=%s, completed %s %% of epochs", r.Host, percent)
+}
+
+// A Pass counts one pass over a channel.
+type Pass struct {
+	Began            time.Time
+	Records, Batches int64
+	Bytes            int64 // of the stream
+}
+
+// Add counts a batch.
+func (p *Pass) Add(b *Batch) {
+	p.Records += int64(b.Rows())
+	p.Batches++
+	p.Bytes += b.Bytes
+}
+
+// Pass prints what the pass number epoch over a training channel was: the lines epoch_stats,
+// update.time, progress, record counts and throughput. It was pass epoch of epochs.
+func (r *Report) Pass(channel string, p Pass, epoch, epochs int) {
+	now := time.Now()
+	took := now.Sub(p.Began)
+	r.println(fmt.Sprintf("[%s] [tensorio] [info] epoch_stats=%s", now.Format("2006-01-02 15:04:05.000"), pythonJSON(struct {
+		DataPipeline string `json:"data_pipeline"`
+		Epoch        int    `json:"epoch"`
+		Duration     int64  `json:"duration"` // ms
+		NumExamples  int64  `json:"num_examples"`
+		NumBytes     int64  `json:"num_bytes"`
+	}{"/opt/ml/input/data/" + channel, epoch, took.Milliseconds(), p.Batches, p.Bytes})))
+	r.Metrics(p.Began, Dimensions{}, map[string]float64{"epochs": float64(epochs), "update.time": milliseconds(took)})
+	r.Progress(epoch+1, epochs)
+	r.Metrics(p.Began, Dimensions{Epoch: &epoch, Meta: "training_data_iter"}, map[string]float64{
+		"Total Records Seen":                 float64(p.Records),
+		"Total Batches Seen":                 float64(p.Batches),
+		"Max Records Seen Between Resets":    float64(p.Records),
+		"Max Batches Seen Between Resets":    float64(p.Batches),
+		"Reset Count":                        1,
+		"Number of Records Since Last Reset": float64(p.Records),
+		"Number of Batches Since Last Reset": float64(p.Batches),
+	})
+	r.Infof("#throughput_metric: host=%s, train throughput=%v records/second", r.Host, float64(p.Records)/took.Seconds())
+}
+
+// Timing prints a #metrics line with the milliseconds since began.
+func (r *Report) Timing(name string, began time.Time) {
+	r.Metrics(began, Dimensions{}, map[string]float64{name: milliseconds(time.Since(began))})
+}
+
+// Done prints how long the whole run took.
+func (r *Report) Done() {
+	r.Metrics(r.began, Dimensions{}, map[string]float64{"totaltime": milliseconds(time.Since(r.began))})
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// Dimensions are the optional dimensions of a #metrics line.
+type Dimensions struct {
+	Epoch *int   `json:"epoch,omitempty"`
+	Meta  string `json:"Meta,omitempty"`
+}
+
+// Metrics prints a #metrics line of single values, from began to now.
+func (r *Report) Metrics(began time.Time, d Dimensions, values map[string]float64) {
+	type metric struct {
+		Sum   float64 `json:"sum"`
+		Count int     `json:"count"`
+		Min   float64 `json:"min"`
+		Max   float64 `json:"max"`
+	}
+	type dimensions struct {
+		Algorithm, Host, Operation string
+		Dimensions
+	}
+	metrics := make(map[string]metric, len(values))
+	for name, x := range values {
+		metrics[name] = metric{x, 1, x, x}
+	}
+	r.println("#metrics " + pythonJSON(struct {
+		StartTime, EndTime float64
+		Dimensions         dimensions
+		Metrics            map[string]metric
+	}{unixSeconds(began), unixSeconds(time.Now()), dimensions{r.Algorithm, r.Host, "training", d}, metrics}))
+}
+
+func unixSeconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
+
+// pythonJSON returns v's JSON with a blank after each comma and colon, as Python's encoder puts
+// them and as people's regular expressions expect them.
+func pythonJSON(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // of our own structs of numbers and strings
+	}
+	var b strings.Builder
+	quoted := false
+	for i, c := range text {
+		if c == '"' && (i == 0 || text[i-1] != '\\') {
+			quoted = !quoted
+		}
+		b.WriteByte(c)
+		if !quoted && (c == ',' || c == ':') {
+			b.WriteByte(' ')
+		}
+	}
+	return b.String()
+}
