@@ -42,7 +42,7 @@ func container(mode string) {
 func command(t *testing.T, base, mode string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "train", "and", "more")
-	cmd.Env = []string{"ALGOSPEC_TEST_CONTAINER=" + mode, "SAGEMAKER_BASE_DIR=" + base}
+	cmd.Env = []string{"ALGOSPEC_TEST_CONTAINER=" + mode, "SAGEMAKER_BASE_DIR=" + base, "GORACE=atexit_sleep_ms=0"}
 	t.Cleanup(func() {
 		if cmd.Process != nil {
 			cmd.Process.Kill()

@@ -1,0 +1,138 @@
+package platform
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/algospec/algospec"
+	"github.com/algospec/algospec/hyperparams"
+	"github.com/algospec/algospec/platform/s3stream"
+)
+
+// A Job describes a training job in the terms of CreateTrainingJob, and how to run it here.
+type Job struct {
+	Name              string // TrainingJobName
+	HyperParameters   hyperparams.Map
+	Channels          []Channel // InputDataConfig; at most 20
+	OutputPath        string    // S3OutputPath, s3://bucket/prefix
+	Environment       map[string]string
+	MetricDefinitions []MetricDefinition
+
+	// The algorithm: a program, started with the further argument "train", or a function in this
+	// process, which cannot be killed.
+	Command []string
+	Trainer algospec.Trainer
+
+	S3       *s3.Client       // where channels and output are
+	Stream   s3stream.Options // of each channel: how much is read ahead, how often tried again
+	Dir      string           // where the host's tree is made, in a directory of its own; "" means the system's for temporary files
+	Grace    time.Duration    // between SIGTERM and SIGKILL; 0 means 120 s
+	Log      io.Writer        // gets the algorithm's lines as they come; nil discards them
+	Progress func(Progress)   // called a few times a second, from one goroutine, while the algorithm runs
+}
+
+// A Channel is one element of InputDataConfig: the objects whose keys begin with a prefix, in the
+// order of their keys, streamed through named pipes (TrainingInputMode Pipe).
+type Channel struct {
+	Name        string
+	S3URI       string // s3://bucket/prefix; a plain string prefix, which needs no slash
+	ContentType string
+}
+
+// A MetricDefinition scrapes a metric from the algorithm's log: the first group of Regex (RE2), where
+// it is a number.
+type MetricDefinition struct {
+	Name, Regex string
+}
+
+// Progress is how far a running job has come.
+type Progress struct {
+	Elapsed  time.Duration // since Run was called
+	Channels []ChannelProgress
+}
+
+// ChannelProgress is how much of a channel the algorithm has taken.
+type ChannelProgress struct {
+	Name       string
+	Epoch      int           // the epoch being read; -1 before the first
+	Bytes      int64         // delivered, over all epochs
+	EpochBytes int64         // of one whole epoch
+	FirstByte  time.Duration // from the call of Run to the first bytes delivered; 0 before
+}
+
+// A Result is what a job left behind.
+type Result struct {
+	ModelArtifacts string             // S3 URI of model.tar.gz; "" when the model directory was empty
+	Output         string             // S3 URI of output.tar.gz; "" when output/data was empty
+	Metrics        map[string]float64 // FinalMetricDataList: the last value of each
+	Channels       []ChannelProgress  // as they were at the end
+	ExitCode       int
+	MaxRSS         int64         // the process's peak memory in bytes; 0 for a Trainer
+	TrainingTime   time.Duration // from the algorithm's start to its end
+}
+
+// Patterns of the API (CreateTrainingJob).
+var (
+	jobName     = regexp.MustCompile(`^[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}$`)
+	channelName = regexp.MustCompile(`^[A-Za-z0-9.\-_]{1,64}$`)
+)
+
+const maxChannels = 20
+
+// validate returns everything that is wrong with the description.
+func (j *Job) validate() error {
+	var problems []error
+	bad := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
+	if !jobName.MatchString(j.Name) {
+		bad("job name %.70q: want 1 to 63 letters, digits and inner hyphens", j.Name)
+	}
+	if (len(j.Command) == 0) == (j.Trainer == nil) {
+		bad("want one of Command and Trainer")
+	}
+	if j.S3 == nil {
+		bad("no S3 client")
+	}
+	if _, _, err := splitS3URI(j.OutputPath); err != nil {
+		bad("output path: %w", err)
+	}
+	if len(j.Channels) > maxChannels {
+		bad("%d channels; at most %d", len(j.Channels), maxChannels)
+	}
+	seen := map[string]bool{}
+	for _, c := range j.Channels {
+		if !channelName.MatchString(c.Name) || strings.Trim(c.Name, ".") == "" {
+			bad("channel name %.70q: want 1 to 64 letters, digits, '.', '-' and '_'", c.Name)
+		}
+		if seen[c.Name] {
+			bad("channel %s: twice", c.Name)
+		}
+		seen[c.Name] = true
+		if _, _, err := splitS3URI(c.S3URI); err != nil {
+			bad("channel %s: %w", c.Name, err)
+		}
+	}
+	if _, err := compileMetrics(j.MetricDefinitions); err != nil {
+		bad("%w", err)
+	}
+	if len(problems) > 0 {
+		return fmt.Errorf("platform: %w", errors.Join(problems...))
+	}
+	return nil
+}
+
+// splitS3URI splits s3://bucket/key. The key may be empty.
+func splitS3URI(uri string) (bucket, key string, err error) {
+	u, err := url.Parse(uri)
+	if rest, ok := strings.CutPrefix(uri, "s3://"); ok && err == nil && u.Host != "" {
+		bucket, key, _ = strings.Cut(rest, "/")
+		return bucket, key, nil
+	}
+	return "", "", fmt.Errorf("%.200q is no S3 URI, s3://bucket/prefix", uri)
+}
