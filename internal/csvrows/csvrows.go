@@ -78,15 +78,15 @@ func parse(row []float32, fields []string, lines *csv.Reader) ([]float32, error)
 	for i, field := range fields {
 		x, err := strconv.ParseFloat(field, 32)
 		if err != nil {
-			line, column := lines.FieldPos(i)
-			if cause, ok := errors.AsType[*strconv.NumError](err); ok {
-				err = cause.Err
+			line, _ := lines.FieldPos(i)
+			if errors.Is(err, strconv.ErrSyntax) {
+				err = errors.New("not a number")
 			}
 			hint := ""
 			if line == 1 {
 				hint = " (a header line? the file must have none)"
 			}
-			return row, fmt.Errorf("line %d, column %d: %q: %w%s", line, column, field, err, hint)
+			return row, fmt.Errorf("line %d, column %d: %q: %v%s", line, i+1, field, err, hint)
 		}
 		row = append(row, float32(x))
 	}
