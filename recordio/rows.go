@@ -26,7 +26,9 @@ type RowDecoder struct {
 
 	layout layout
 	label  []float32
-	seen   []bool
+	keys   []int32 // of a sparse row
+	sorted []int32
+	values []float32
 	record recordpb.Record
 	value  []byte
 }
@@ -47,31 +49,42 @@ func (d *RowDecoder) Decode(payload []byte, row []float32) (label []float32, err
 		d.label, err = d.layout.read(payload, row, d.label[:0])
 		return d.label, err
 	}
-	tensors, ok := walk(payload, d.feature())
-	if ok {
-		d.layout.learn(payload, tensors)
-	} else if tensors, err = d.decodeOdd(payload); err != nil {
+	tensors, err := d.find(payload)
+	if err != nil {
 		return nil, err
 	}
 	if err := d.fill(row, tensors.feature); err != nil {
 		return nil, err
 	}
-	if tensors.label.keys != nil {
+	return d.decodeLabel(tensors.label)
+}
+
+func (d *RowDecoder) decodeLabel(t tensor) (label []float32, err error) {
+	if t.keys != nil {
 		return nil, errors.New("the label is sparse")
 	}
-	d.label, err = tensors.label.appendValues(d.label[:0])
+	if !validVarints(t.shape) {
+		return nil, errMalformed
+	}
+	d.label, err = t.appendValues(d.label[:0])
 	return d.label, err
+}
+
+// find returns the tensors of the payload. It learns the layout of a record for the next.
+func (d *RowDecoder) find(payload []byte) (rowTensors, error) {
+	if tensors, ok := walk(payload, d.feature()); ok {
+		d.layout.learn(payload, tensors)
+		return tensors, nil
+	}
+	return d.decodeOdd(payload)
 }
 
 // Width returns how many columns the row of a Record has. It is an error where the record does
 // not tell, a sparse row without a shape, and where it is sparse and wider than MaxSparseWidth.
 func (d *RowDecoder) Width(payload []byte) (int, error) {
-	tensors, ok := walk(payload, d.feature())
-	if !ok {
-		var err error
-		if tensors, err = d.decodeOdd(payload); err != nil {
-			return 0, err
-		}
+	tensors, err := d.find(payload)
+	if err != nil {
+		return 0, err
 	}
 	return tensors.feature.width()
 }
@@ -169,33 +182,12 @@ func widthError(got uint64, want int) error {
 
 // scatter writes the count values of a sparse row to their keys.
 func (d *RowDecoder) scatter(row []float32, t tensor, count int) error {
-	if keys := countVarints(t.keys); keys != count {
-		return fmt.Errorf("%d keys for %d values", keys, count)
-	}
-	var err error
-	if d.label, err = t.appendValues(d.label[:0]); err != nil {
+	if err := d.decodeSparse(t, count, len(row)); err != nil {
 		return err
 	}
 	clear(row)
-	if len(d.seen) < len(row) {
-		d.seen = make([]bool, len(row))
-	}
-	clear(d.seen[:len(row)])
-	keys := t.keys
-	for _, x := range d.label {
-		key, n := protowire.ConsumeVarint(keys)
-		if n < 0 {
-			return fmt.Errorf("not a Record: %w", protowire.ParseError(n))
-		}
-		keys = keys[n:]
-		if key >= uint64(len(row)) {
-			return fmt.Errorf("key %d in a row of %d features", key, len(row))
-		}
-		if d.seen[key] {
-			return fmt.Errorf("key %d twice", key)
-		}
-		d.seen[key] = true
-		row[key] = x
+	for i, key := range d.keys {
+		row[key] = d.values[i]
 	}
 	return nil
 }

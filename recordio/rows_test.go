@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -186,7 +188,28 @@ func agree(t require.TestingT, before, payload []byte, columns int) {
 		if err == nil {
 			require.Equal(t, float32Bytes(want), float32Bytes(row))
 			require.Equal(t, float32Bytes(wantLabel), float32Bytes(label))
+			agreeSparse(t, &d, payload, want, wantLabel)
 		}
+	}
+}
+
+// agreeSparse expects the same row, spread out, of DecodeSparse.
+func agreeSparse(t require.TestingT, d *recordio.RowDecoder, payload []byte, want, wantLabel []float32) {
+	got, err := d.DecodeSparse(payload)
+	require.NoError(t, err)
+	require.Equal(t, float32Bytes(wantLabel), float32Bytes(got.Label))
+	if got.Keys == nil {
+		require.Equal(t, len(want), got.Columns)
+		require.Equal(t, float32Bytes(want), float32Bytes(got.Values))
+		return
+	}
+	row := make([]float32, len(want))
+	for i, key := range got.Keys {
+		row[key] = got.Values[i]
+	}
+	require.Equal(t, float32Bytes(want), float32Bytes(row))
+	if got.Columns != 0 {
+		require.Equal(t, len(want), got.Columns)
 	}
 }
 
@@ -239,13 +262,48 @@ func FuzzRows(f *testing.F) {
 	})
 }
 
+func TestSparseRowsAreDecodedAsTheyStand(t *testing.T) {
+	var d recordio.RowDecoder
+	got, err := d.DecodeSparse(sparse)
+	require.NoError(t, err)
+	require.Equal(t, recordio.SparseRow{Columns: 1000, Keys: []int32{3, 300}, Values: []float32{0.5, 2}}, clone(got))
+
+	got, err = d.DecodeSparse(allZero)
+	require.NoError(t, err)
+	require.NotNil(t, got.Keys, "a row of zeros is sparse")
+	require.Equal(t, 4, got.Columns)
+	require.Empty(t, got.Keys)
+
+	got, err = d.DecodeSparse(denseLabelled)
+	require.NoError(t, err)
+	require.Equal(t, recordio.SparseRow{Columns: 3, Values: []float32{1, 2, 3}, Label: []float32{1}}, clone(got))
+}
+
+func clone(r recordio.SparseRow) recordio.SparseRow {
+	return recordio.SparseRow{Columns: r.Columns, Keys: slices.Clone(r.Keys), Values: slices.Clone(r.Values), Label: append([]float32(nil), r.Label...)}
+}
+
+func TestSparseRowsThatDoNotFitAreRefused(t *testing.T) {
+	w := recordio.NewWriter(io.Discard)
+	require.ErrorContains(t, w.WriteSparseRow(3, []int32{3}, []float32{1}), "key 3 in a row of 3 features")
+	require.ErrorContains(t, w.WriteSparseRow(3, []int32{-1}, []float32{1}), "key -1 in a row of 3 features")
+	require.ErrorContains(t, w.WriteSparseRow(3, []int32{1}, nil), "1 keys for 0 values")
+	var d recordio.RowDecoder
+	_, err := d.DecodeSparse([]byte("hello"))
+	require.ErrorContains(t, err, "not a Record: ")
+}
+
 func TestRowsLikeTheOneBeforeCostNoAllocation(t *testing.T) {
 	var d recordio.RowDecoder
 	row := make([]float32, 3)
-	allocations := testing.AllocsPerRun(100, func() {
+	require.Zero(t, testing.AllocsPerRun(100, func() {
 		if _, err := d.Decode(denseLabelled, row); err != nil {
 			t.Fatal(err)
 		}
-	})
-	require.Zero(t, allocations)
+	}))
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		if _, err := d.DecodeSparse(sparse); err != nil {
+			t.Fatal(err)
+		}
+	}))
 }

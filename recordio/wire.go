@@ -179,9 +179,6 @@ func (t tensor) count() int {
 
 // appendValues appends the values, as float32, to dst.
 func (t tensor) appendValues(dst []float32) ([]float32, error) {
-	if !validVarints(t.keys) || !validVarints(t.shape) {
-		return dst, errMalformed
-	}
 	switch t.kind {
 	case float32Tensor:
 		return appendFloat32s(dst, t.values), nil
@@ -227,6 +224,17 @@ func appendFloat32s(dst []float32, src []byte) []float32 {
 	}
 	for i := range n {
 		dst[begin+i] = math.Float32frombits(binary.LittleEndian.Uint32(src[4*i:]))
+	}
+	return dst
+}
+
+// appendFloat32Bytes appends the little-endian bytes of src to dst.
+func appendFloat32Bytes(dst []byte, src []float32) []byte {
+	if littleEndian && len(src) > 0 {
+		return append(dst, unsafe.Slice((*byte)(unsafe.Pointer(&src[0])), 4*len(src))...)
+	}
+	for _, x := range src {
+		dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(x))
 	}
 	return dst
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
-	"math"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -56,9 +55,9 @@ func (w *Writer) frame(flag uint32, part []byte) error {
 // WriteRow writes a dense float32 row, with a label of so many values or, given none, without
 // one. The bytes are those that the SageMaker Python SDK writes.
 func (w *Writer) WriteRow(row []float32, label ...float32) error {
-	w.payload = appendEntry(w.payload[:0], recordFeatures, row)
+	w.payload = appendEntry(w.payload[:0], recordFeatures, tensorFields{values: row})
 	if len(label) > 0 {
-		w.payload = appendEntry(w.payload, recordLabel, label)
+		w.payload = appendEntry(w.payload, recordLabel, tensorFields{values: label})
 	}
 	return w.Write(w.payload)
 }
@@ -66,24 +65,49 @@ func (w *Writer) WriteRow(row []float32, label ...float32) error {
 // Flush writes what is buffered.
 func (w *Writer) Flush() error { return w.dst.Flush() }
 
-// appendEntry appends a map entry that names a dense Float32Tensor "values".
-func appendEntry(b []byte, field protowire.Number, values []float32) []byte {
-	packed := 4 * len(values)
-	tensorSize := 0
-	if packed > 0 {
-		tensorSize = sizeField(packed)
+// tensorFields is the content of a Float32Tensor.
+type tensorFields struct {
+	values []float32
+	keys   []int32
+	shape  int // of one dimension
+	sparse bool
+}
+
+// appendEntry appends a map entry that names a Float32Tensor "values". Fields that are empty are
+// left out.
+func appendEntry(b []byte, field protowire.Number, t tensorFields) []byte {
+	values, keys, shape := 4*len(t.values), 0, 0
+	for _, key := range t.keys {
+		keys += protowire.SizeVarint(uint64(key))
 	}
-	valueSize := sizeField(tensorSize)
-	b = appendTag(b, field, sizeField(len(defaultName))+sizeField(valueSize))
+	if t.sparse {
+		shape = protowire.SizeVarint(uint64(t.shape))
+	}
+	size := 0
+	for _, packed := range []int{values, keys, shape} {
+		if packed > 0 {
+			size += sizeField(packed)
+		}
+	}
+	value := sizeField(size)
+	b = appendTag(b, field, sizeField(len(defaultName))+sizeField(value))
 	b = appendTag(b, entryKey, len(defaultName))
 	b = append(b, defaultName...)
-	b = appendTag(b, entryValue, valueSize)
-	b = appendTag(b, float32Tensor, tensorSize)
-	if packed > 0 {
-		b = appendTag(b, tensorValues, packed)
+	b = appendTag(b, entryValue, value)
+	b = appendTag(b, float32Tensor, size)
+	if values > 0 {
+		b = appendTag(b, tensorValues, values)
+		b = appendFloat32Bytes(b, t.values)
 	}
-	for _, x := range values {
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+	if keys > 0 {
+		b = appendTag(b, tensorKeys, keys)
+		for _, key := range t.keys {
+			b = protowire.AppendVarint(b, uint64(key))
+		}
+	}
+	if shape > 0 {
+		b = appendTag(b, tensorShape, shape)
+		b = protowire.AppendVarint(b, uint64(t.shape))
 	}
 	return b
 }
