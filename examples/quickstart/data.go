@@ -10,8 +10,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas32"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/algospec/algospec/internal/csvrows"
@@ -54,41 +52,39 @@ func generate(rows, k int, seed uint64) dataset {
 	qr.QTo(&q)
 	directions := mat.DenseCopyOf(q.Slice(0, features, 0, k))
 
-	scaled := blas32.General{Rows: k, Cols: features, Stride: features, Data: make([]float32, k*features)}
-	for j := range k {
+	scaled := make([][features]float32, k)
+	for j := range scaled {
 		for i := range features {
-			scaled.Data[j*features+i] = float32(10 * math.Pow(0.8, float64(j)) * directions.At(i, j))
+			scaled[j][i] = float32(10 * math.Pow(0.8, float64(j)) * directions.At(i, j))
 		}
 	}
 	return dataset{rows: sample(rows, scaled, random), expect: rows, directions: directions}
 }
 
-// sample yields rows: mean + scaled·z + noise, z and noise standard normal, a block at a time.
-func sample(rows int, scaled blas32.General, random *rand.Rand) iter.Seq2[[]float32, error] {
-	const block, noise = 1000, 0.2
-	mean := make([]float32, features)
+// sample yields rows: mean + noise + Σ z·scaled, with z and noise standard normal.
+func sample(rows int, scaled [][features]float32, random *rand.Rand) iter.Seq2[[]float32, error] {
+	const noise = 0.2
+	var mean [features]float32
 	for i := range mean {
 		mean[i] = float32(100 * random.NormFloat64())
 	}
 	return func(yield func([]float32, error) bool) {
-		k := scaled.Rows
-		z := blas32.General{Rows: block, Cols: k, Stride: k, Data: make([]float32, block*k)}
-		x := blas32.General{Rows: block, Cols: features, Stride: features, Data: make([]float32, block*features)}
-		for done := 0; done < rows; done += block {
-			for i := range z.Data {
-				z.Data[i] = float32(random.NormFloat64())
-			}
-			for i := range x.Data {
+		var x [features]float32
+		for range rows {
+			for i := range x {
 				// A sum of uniform numbers is normal enough for noise, and fast.
 				bits := random.Uint64()
 				u := float32(bits&0xffff) + float32(bits>>16&0xffff) + float32(bits>>32&0xffff) + float32(bits>>48)
-				x.Data[i] = mean[i%features] + noise*(u/(1<<16)-2)*1.7320508
+				x[i] = mean[i] + noise*(u/(1<<16)-2)*1.7320508
 			}
-			blas32.Gemm(blas.NoTrans, blas.NoTrans, 1, z, scaled, 1, x)
-			for i := range min(block, rows-done) {
-				if !yield(x.Data[i*features:][:features], nil) {
-					return
+			for j := range scaled {
+				z := float32(random.NormFloat64())
+				for i, direction := range scaled[j] {
+					x[i] += z * direction
 				}
+			}
+			if !yield(x[:], nil) {
+				return
 			}
 		}
 	}

@@ -34,7 +34,7 @@ func newProgress(to io.Writer, description string, total int64, unit string) *pr
 		options := []progressbar.Option{
 			progressbar.OptionSetWriter(to), progressbar.OptionSetDescription(description),
 			progressbar.OptionShowBytes(unit == "bytes"), progressbar.OptionShowCount(),
-			progressbar.OptionSetWidth(30), progressbar.OptionThrottle(100*time.Millisecond),
+			progressbar.OptionSetWidth(30), progressbar.OptionThrottle(100 * time.Millisecond),
 			progressbar.OptionUseANSICodes(true), progressbar.OptionSetPredictTime(true),
 		}
 		if unit != "bytes" {
