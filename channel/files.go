@@ -12,97 +12,72 @@ import (
 
 // Files is the Source of a channel that is a directory (File and FastFile mode): each epoch is
 // all its regular files, one after the other, in the byte-wise order of their paths relative to
-// Dir. Sub-directories are searched. Names that begin with "." or "_" (.amazon.manifest,
-// _SUCCESS) and the service's own markers (*.sagemaker-uploaded) are left out. An empty
-// directory is an empty epoch (container contract, 3.4).
+// Dir (container contract, 3.4).
+//
+// Sub-directories are searched, at any depth, and links are followed. Names that begin with "."
+// or "_" (.amazon.manifest, _SUCCESS), the service's own markers (*.sagemaker-uploaded) and what
+// is neither file nor directory are left out; so is the list that the service puts beside the
+// directory under the name <channel>-manifest. An empty directory is an empty epoch.
+//
+// The directory is listed anew in each epoch, and a file is opened when its bytes are due. One
+// that cannot be read, has vanished since, or shrinks while it is read (see File) is an error that
+// names it.
 type Files struct {
 	Dir string
+
+	// Lines says that the files are lines of text: where one does not end in a newline, one is
+	// put in before the next byte there is, so that no two lines run together.
+	Lines bool
 }
 
 // Open lists the directory and begins a pass over its files, opened one at a time.
-func (f Files) Open(ctx context.Context, _ int) (io.ReadCloser, error) {
+func (f Files) Open(ctx context.Context, epoch int) (io.ReadCloser, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	paths, err := f.list()
+	paths, err := f.list("", nil)
 	if err != nil {
 		return nil, err
 	}
-	return &filesReader{ctx: ctx, dir: f.Dir, paths: paths}, nil
+	slices.Sort(paths)
+	return &joined{ctx: ctx, parts: len(paths), lines: f.Lines, last: '\n', open: func(i int) (io.ReadCloser, any, error) {
+		r, err := File(filepath.Join(f.Dir, paths[i])).Open(ctx, epoch)
+		return r, partName(paths[i]), err
+	}}, nil
 }
 
-// list returns the files of the channel, relative to Dir, in the order in which they are read.
-func (f Files) list() ([]string, error) {
-	root, err := filepath.EvalSymlinks(f.Dir)
+// list appends to paths the files below a directory, both relative to Dir. A link that leads
+// round in a circle is the system's error, after some forty rounds.
+func (f Files) list(below string, paths []string) ([]string, error) {
+	entries, err := os.ReadDir(filepath.Join(f.Dir, below))
 	if err != nil {
 		return nil, err
 	}
-	var paths []string
-	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || path == root {
-			return err
-		}
+	for _, entry := range entries {
 		if hidden(entry.Name()) {
-			if entry.IsDir() {
-				return fs.SkipDir
+			continue
+		}
+		path := filepath.Join(below, entry.Name())
+		kind := entry.Type()
+		if kind == fs.ModeSymlink {
+			info, err := os.Stat(filepath.Join(f.Dir, path))
+			if err != nil {
+				return nil, err
 			}
-			return nil
+			kind = info.Mode().Type()
 		}
-		info, err := os.Stat(path) // follows links, as mounted volumes have them
-		if err != nil || !info.Mode().IsRegular() {
-			return err
+		switch {
+		case kind.IsRegular():
+			paths = append(paths, path)
+		case kind.IsDir():
+			if paths, err = f.list(path, paths); err != nil {
+				return nil, err
+			}
 		}
-		relative, err := filepath.Rel(root, path)
-		paths = append(paths, relative)
-		return err
-	})
-	slices.Sort(paths)
-	return paths, err
+	}
+	return paths, nil
 }
 
 func hidden(name string) bool {
 	return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || strings.Contains(name, ".sagemaker-")
-}
-
-// A filesReader reads files one after the other.
-type filesReader struct {
-	ctx   context.Context
-	dir   string
-	paths []string // still to open
-	file  *os.File // being read, or nil
-}
-
-func (r *filesReader) Read(p []byte) (int, error) {
-	for {
-		if r.ctx.Err() != nil {
-			return 0, context.Cause(r.ctx)
-		}
-		if r.file == nil {
-			if len(r.paths) == 0 {
-				return 0, io.EOF
-			}
-			file, err := os.Open(filepath.Join(r.dir, r.paths[0]))
-			if err != nil {
-				return 0, err
-			}
-			r.file, r.paths = file, r.paths[1:]
-		}
-		n, err := r.file.Read(p)
-		if err == io.EOF {
-			err = r.Close()
-			if n == 0 && err == nil {
-				continue
-			}
-		}
-		return n, err
-	}
-}
-
-func (r *filesReader) Close() error {
-	if r.file == nil {
-		return nil
-	}
-	err := r.file.Close()
-	r.file = nil
-	return err
 }

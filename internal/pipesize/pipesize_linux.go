@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// size is what an unprivileged process may ask for (fs.pipe-max-size). Fewer and larger
-// transfers make a pipe about a third faster than its default of 64 KiB does.
-const size = 1 << 20
+// size is that of the readers' and writers' calls. An unprivileged process may ask for 1 MiB, which
+// measured a quarter slower: it falls out of the cache (docs/performance.md).
+const size = 256 << 10
 
 // Enlarge asks for a larger buffer of the pipe. That it may be refused is fine.
 func Enlarge(pipe *os.File) {
