@@ -31,6 +31,12 @@ type Reader struct {
 // src. Memory grows with the records that have arrived, never with the length a frame claims.
 func NewReader(src io.Reader) *Reader { return &Reader{src: src} }
 
+// NewBytesReader returns a Reader of the frames in data, which must not change. Nothing is copied:
+// records that are not split are parts of data.
+func NewBytesReader(data []byte) *Reader {
+	return &Reader{buf: data, end: len(data), srcErr: io.EOF}
+}
+
 // Next returns the next record's payload, valid until the following call. The error is io.EOF
 // where the stream ends between two records, a *FormatError where the framing is wrong or the
 // stream ends inside a record, or what the source said. It stays the same from then on.

@@ -26,6 +26,17 @@ func Shared(tb testing.TB) string {
 	return dir
 }
 
+// PythonSDK returns a Python interpreter that has the SageMaker Python SDK of the 2.x line, numpy
+// and scipy: the one that ALGOSPEC_PYTHON names. ALGOSPEC_REQUIRE calls it "sdk".
+func PythonSDK(tb testing.TB) string {
+	tb.Helper()
+	python := os.Getenv("ALGOSPEC_PYTHON")
+	if python == "" {
+		absent(tb, "sdk", "no Python with the SageMaker SDK: ALGOSPEC_PYTHON is not set")
+	}
+	return python
+}
+
 // absent skips the test, or fails it where the thing is required.
 func absent(tb testing.TB, thing, reason string) {
 	tb.Helper()
