@@ -128,15 +128,15 @@ func ExitStatus(err error) int {
 	switch {
 	case err == nil || errors.Is(err, ErrStopped):
 		return 0
-	case clientError(err):
+	case IsClientError(err):
 		return exitClient
 	}
 	return exitAlgorithm
 }
 
-// clientError reports whether an error in err's chain says that the user's data or settings are
+// IsClientError reports whether an error in err's chain says that the user's data or settings are
 // at fault.
-func clientError(err error) bool {
+func IsClientError(err error) bool {
 	client, ok := errors.AsType[interface {
 		error
 		ClientError() bool

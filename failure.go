@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/algospec/algospec/internal/atomicfile"
+	"github.com/algospec/algospec/internal/truncate"
 )
 
 // failureLimit is how many characters of the failure file the platform shows (container
@@ -20,25 +21,14 @@ const failureLimit = 1024
 // to what is shown.
 func failureText(err error) string {
 	kind := "AlgorithmError"
-	if clientError(err) {
+	if IsClientError(err) {
 		kind = "ClientError"
 	}
 	text := err.Error()
 	if trace, ok := errors.AsType[*PanicError](err); ok {
 		text += "\n\n" + string(trace.Stack)
 	}
-	return cut(kind+": "+strings.ToValidUTF8(text, "\uFFFD"), failureLimit)
-}
-
-// cut returns the first limit characters of text.
-func cut(text string, limit int) string {
-	for end := range text {
-		if limit == 0 {
-			return text[:end]
-		}
-		limit--
-	}
-	return text
+	return truncate.Characters(kind+": "+strings.ToValidUTF8(text, "\uFFFD"), failureLimit)
 }
 
 // writeFailure writes the failure file. The first failure wins: a file that has text stays.
@@ -100,7 +90,7 @@ type PanicError struct {
 }
 
 func (e *PanicError) Error() string {
-	return fmt.Sprintf("panic: %s, in %s", cut(fmt.Sprint(e.Value), failureLimit/2), e.Frame)
+	return fmt.Sprintf("panic: %s, in %s", truncate.Characters(fmt.Sprint(e.Value), failureLimit/2), e.Frame)
 }
 
 // Unwrap returns what panic was called with, if that was an error.

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/algospec/algospec/channel"
@@ -96,14 +95,11 @@ func (t tree) read(name string, v any) error {
 	return err
 }
 
-// channelName is what the API allows (CreateTrainingJob, ChannelName).
-var channelName = regexp.MustCompile(`^[A-Za-z0-9.\-_]{1,64}$`)
-
 // channels gives each channel the Source of its input mode.
 func (t tree) channels(configs map[string]channel.Config) (map[string]*channel.Channel, error) {
 	channels := make(map[string]*channel.Channel, len(configs))
 	for name, config := range configs {
-		if !channelName.MatchString(name) || strings.Trim(name, ".") == "" {
+		if !channel.ValidName(name) {
 			return nil, fmt.Errorf("inputdataconfig.json: bad channel name %.70q", name)
 		}
 		path := t.path("input", "data", name)

@@ -8,16 +8,15 @@ import (
 	"github.com/algospec/algospec/channel"
 )
 
-// ahead is how many batches are decoded while the algorithm works on one.
-const ahead = 2
-
 // Batches opens the channel's next epoch and yields its rows in order, MiniBatchSize at a time;
 // the last batch has what is left. A batch is valid during its step: its memory is used again.
-// Reading and decoding go on, two batches ahead, while the loop's body runs, and end with the
-// loop. An error is yielded last, once; it names the channel, the epoch, the record and the byte.
+// Reading and decoding go on, Ahead batches ahead, while the loop's body runs, and end with the
+// loop. An error is yielded last, once; it names the channel, the epoch, and the record and the
+// byte or the line.
 //
-// The channel's content type decides the format; without one it is
-// application/x-recordio-protobuf, of which sparse rows are made dense.
+// The channel's content type decides the format: application/x-recordio-protobuf, which it is
+// without one; text/csv, whose first column is the label unless label_size says otherwise;
+// text/libsvm; or application/jsonlines.
 func Batches(ctx context.Context, c *channel.Channel, p Batching) iter.Seq2[*Batch, error] {
 	return func(yield func(*Batch, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -33,7 +32,7 @@ func Batches(ctx context.Context, c *channel.Channel, p Batching) iter.Seq2[*Bat
 			yield(nil, epoch.At(err))
 			return
 		}
-		pipe := startPipeline(ctx, rows)
+		pipe := startPipeline(ctx, rows, p.Ahead)
 		defer pipe.wait()
 		defer cancel() // before waiting
 		for batch := range pipe.full {
@@ -56,7 +55,10 @@ type pipeline struct {
 	err  error       // why it ended; io.EOF after the last batch. Valid once full is closed
 }
 
-func startPipeline(ctx context.Context, rows *rowReader) *pipeline {
+func startPipeline(ctx context.Context, rows *rowReader, ahead int) *pipeline {
+	if ahead < 1 {
+		ahead = 2
+	}
 	p := &pipeline{free: make(chan *Batch, ahead+1), full: make(chan *Batch, ahead)}
 	for range ahead + 1 {
 		p.free <- new(Batch)

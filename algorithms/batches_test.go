@@ -213,23 +213,6 @@ func (b blocked) Read([]byte) (int, error) {
 	return 0, context.Cause(b.ctx)
 }
 
-func TestAnUnknownContentTypeIsRefused(t *testing.T) {
-	for contentType, ok := range map[string]bool{
-		"": true, "application/x-recordio-protobuf": true, "Application/X-RecordIO-Protobuf; v=1": true, "protobuf": true,
-		"text/csv": false, ";": false,
-	} {
-		c := train(stream(t, 1, 2, false))
-		c.Config.ContentType = contentType
-		for _, err := range algorithms.Batches(t.Context(), c, batching(2, 1)) {
-			if ok {
-				require.NoError(t, err)
-			} else {
-				require.EqualError(t, err, fmt.Sprintf("channel train, epoch 0: content type %q is not supported; application/x-recordio-protobuf is", contentType))
-			}
-		}
-	}
-}
-
 func ExampleBatches() {
 	var data bytes.Buffer
 	w := recordio.NewWriter(&data)

@@ -5,21 +5,21 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"mime"
 
-	"github.com/algospec/algospec"
 	"github.com/algospec/algospec/channel"
 	"github.com/algospec/algospec/recordio"
 )
 
-// A rowReader reads batches from one epoch of RecordIO-protobuf.
+// A rowReader reads the batches of one epoch.
 type rowReader struct {
 	Batching
-	records *recordio.Reader
-	decoder recordio.RowDecoder
+	format  format
 	columns int // 0 until the first record
 	labels  int // values of each label; -1 until the first record
 	count   int64
+
+	keys   []int32 // of a dense row in a sparse batch
+	values []float32
 }
 
 // newRowReader returns the reader for the epoch's content type.
@@ -27,62 +27,49 @@ func newRowReader(epoch *channel.Epoch, p Batching) (*rowReader, error) {
 	if p.MiniBatchSize < 1 || p.FeatureDim < 1 && !p.AnyWidth {
 		panic(fmt.Sprintf("algorithms: batches of %d rows of %d features", p.MiniBatchSize, p.FeatureDim))
 	}
-	if epoch.ContentType != "" {
-		kind, _, err := mime.ParseMediaType(epoch.ContentType)
-		if err != nil || !recordTypes[kind] {
-			return nil, algospec.ClientErrorf("content type %q is not supported; application/x-recordio-protobuf is", epoch.ContentType)
-		}
-	}
-	return &rowReader{Batching: p, records: recordio.NewReader(epoch), labels: -1}, nil
-}
-
-// recordTypes are the names that the built-in algorithms have for one format.
-var recordTypes = map[string]bool{
-	"application/x-recordio-protobuf":       true,
-	"application/x-labeled-vector-protobuf": true,
-	"protobuf":                              true,
+	format, err := newFormat(epoch.ContentType, epoch, p)
+	return &rowReader{Batching: p, format: format, labels: -1}, err
 }
 
 // read fills the batch with the next rows. It returns io.EOF where there is none.
 func (r *rowReader) read(b *Batch) error {
-	b.reset(r.columns, r.count)
-	begin := r.records.Offset()
-	for b.X.Rows < r.MiniBatchSize {
-		payload, err := r.records.Next()
-		if err == io.EOF && b.X.Rows > 0 {
+	b.reset(r.columns, r.Sparse, r.count)
+	begin := r.format.offset()
+	for b.rows < r.MiniBatchSize {
+		err := r.format.next()
+		if err == io.EOF && b.rows > 0 && !r.DropLast {
 			break
 		}
 		if err != nil {
 			return err
 		}
-		if err := r.decode(payload, b); err != nil {
-			return r.records.At(err)
+		if err := r.decode(b); err != nil {
+			return r.format.at(err)
 		}
 	}
 	b.LabelSize = r.labels
-	b.Bytes = r.records.Offset() - begin
-	r.count += int64(b.X.Rows)
+	b.Bytes = r.format.offset() - begin
+	r.count += int64(b.rows)
 	return nil
 }
 
-func (r *rowReader) decode(payload []byte, b *Batch) error {
+// decode appends the current row to the batch.
+func (r *rowReader) decode(b *Batch) error {
 	if r.columns == 0 {
-		columns, err := r.width(payload)
+		columns, err := r.width()
 		if err != nil {
 			return err
 		}
 		r.columns = columns
-		b.reset(columns, r.count)
+		b.reset(columns, r.Sparse, r.count)
 	}
-	row := b.appendRow()
-	label, err := r.decoder.Decode(payload, row)
+	decode := r.decodeDense
+	if r.Sparse {
+		decode = r.decodeSparse
+	}
+	label, err := decode(b)
 	if err != nil {
 		return err
-	}
-	if !r.NonFinite {
-		if err := checkFinite(row); err != nil {
-			return err
-		}
 	}
 	if r.labels < 0 {
 		r.labels = len(label)
@@ -94,10 +81,62 @@ func (r *rowReader) decode(payload []byte, b *Batch) error {
 	return nil
 }
 
+func (r *rowReader) decodeDense(b *Batch) (label []float32, err error) {
+	row := b.appendRow()
+	if label, err = r.format.dense(row); err != nil || r.NonFinite {
+		return label, err
+	}
+	if j := notFinite(row); j >= 0 {
+		return nil, fmt.Errorf("feature %d is %v", j, row[j])
+	}
+	return label, nil
+}
+
+func (r *rowReader) decodeSparse(b *Batch) (label []float32, err error) {
+	row, err := r.format.sparse()
+	if err != nil {
+		return nil, err
+	}
+	if row.Keys == nil {
+		if len(row.Values) != r.columns {
+			return nil, fmt.Errorf("%d features, want %d", len(row.Values), r.columns)
+		}
+		r.dropZeros(&row)
+	}
+	if row.Columns != 0 && row.Columns != r.columns {
+		return nil, fmt.Errorf("%d features, want %d", row.Columns, r.columns)
+	}
+	for _, key := range row.Keys {
+		if int(key) >= r.columns {
+			return nil, fmt.Errorf("key %d in a row of %d features", key, r.columns)
+		}
+	}
+	if !r.NonFinite {
+		if i := notFinite(row.Values); i >= 0 {
+			return nil, fmt.Errorf("feature %d is %v", row.Keys[i], row.Values[i])
+		}
+	}
+	b.appendSparse(row.Keys, row.Values)
+	return row.Label, nil
+}
+
+// dropZeros makes a dense row sparse.
+func (r *rowReader) dropZeros(row *recordio.SparseRow) {
+	r.keys, r.values = r.keys[:0], r.values[:0]
+	for j, x := range row.Values {
+		if x != 0 {
+			r.keys, r.values = append(r.keys, int32(j)), append(r.values, x)
+		}
+	}
+	row.Keys, row.Values = r.keys, r.values
+}
+
 // width decides how many columns rows have, before memory for one is taken.
-func (r *rowReader) width(first []byte) (int, error) {
-	found, err := r.decoder.Width(first)
+func (r *rowReader) width() (int, error) {
+	found, err := r.format.width()
 	switch {
+	case r.Sparse && r.FeatureDim > 0 && !r.AnyWidth:
+		return r.FeatureDim, nil // takes no memory
 	case err != nil && r.FeatureDim > 0 && r.FeatureDim <= recordio.MaxSparseWidth:
 		return r.FeatureDim, nil // what is wrong with the record, if anything, decoding it will say
 	case err != nil:
@@ -110,13 +149,13 @@ func (r *rowReader) width(first []byte) (int, error) {
 	return found, nil
 }
 
-// checkFinite reports the first feature that is NaN or infinite.
-func checkFinite(row []float32) error {
+// notFinite returns the place of the first number that is NaN or infinite, or -1.
+func notFinite(row []float32) int {
 	const exponent = 0x7f800000
 	for j, x := range row {
 		if math.Float32bits(x)&exponent == exponent {
-			return fmt.Errorf("feature %d is %v", j, x)
+			return j
 		}
 	}
-	return nil
+	return -1
 }

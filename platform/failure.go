@@ -8,6 +8,9 @@ import (
 	"os"
 	"strings"
 	"sync"
+
+	"github.com/algospec/algospec"
+	"github.com/algospec/algospec/internal/truncate"
 )
 
 // ErrStopped says that the job was stopped before its end.
@@ -31,10 +34,7 @@ func (r *run) failure(ctx context.Context, end hostEnd, dataErr error) error {
 	switch {
 	case dataErr != nil:
 		kind := "InternalServerError"
-		if client, ok := errors.AsType[interface {
-			error
-			ClientError() bool
-		}](dataErr); ok && client.ClientError() {
+		if algospec.IsClientError(dataErr) {
 			kind = "ClientError"
 		}
 		return &FailedError{Job: r.job.Name, Reason: reason(kind + ": " + dataErr.Error()), Err: dataErr}
@@ -61,19 +61,11 @@ func containerReason(text string, code int) string {
 		}
 		text = kind + text
 	}
-	return cut(text, reasonLimit-len(suffix)) + suffix
+	return truncate.Characters(text, reasonLimit-len(suffix)) + suffix
 }
 
 // reason cuts a FailureReason to its limit.
-func reason(text string) string { return cut(text, reasonLimit) }
-
-// cut returns the first limit characters of text.
-func cut(text string, limit int) string {
-	if runes := []rune(text); len(runes) > limit {
-		return string(runes[:limit])
-	}
-	return text
-}
+func reason(text string) string { return truncate.Characters(text, reasonLimit) }
 
 // failureText returns what is shown of the failure file, "" without one.
 func (t *tree) failureText() string {
@@ -86,7 +78,7 @@ func (t *tree) failureText() string {
 	if err != nil {
 		return ""
 	}
-	return cut(strings.ToValidUTF8(string(text), ""), reasonLimit)
+	return truncate.Characters(strings.ToValidUTF8(string(text), ""), reasonLimit)
 }
 
 // A failure keeps the first of several errors.

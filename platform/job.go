@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/algospec/algospec"
+	"github.com/algospec/algospec/channel"
 	"github.com/algospec/algospec/hyperparams"
 	"github.com/algospec/algospec/platform/s3stream"
 )
@@ -78,11 +79,8 @@ type Result struct {
 	TrainingTime   time.Duration // from the algorithm's start to its end
 }
 
-// Patterns of the API (CreateTrainingJob).
-var (
-	jobName     = regexp.MustCompile(`^[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}$`)
-	channelName = regexp.MustCompile(`^[A-Za-z0-9.\-_]{1,64}$`)
-)
+// jobName is what the API allows (CreateTrainingJob, TrainingJobName).
+var jobName = regexp.MustCompile(`^[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}$`)
 
 const maxChannels = 20
 
@@ -107,7 +105,7 @@ func (j *Job) validate() error {
 	}
 	seen := map[string]bool{}
 	for _, c := range j.Channels {
-		if !channelName.MatchString(c.Name) || strings.Trim(c.Name, ".") == "" {
+		if !channel.ValidName(c.Name) {
 			bad("channel name %.70q: want 1 to 64 letters, digits, '.', '-' and '_'", c.Name)
 		}
 		if seen[c.Name] {

@@ -21,8 +21,8 @@ import (
 	"github.com/algospec/algospec/algorithms"
 	"github.com/algospec/algospec/algorithms/pca"
 	"github.com/algospec/algospec/channel"
-	"github.com/algospec/algospec/internal/csvrows"
 	"github.com/algospec/algospec/internal/testenv"
+	"github.com/algospec/algospec/internal/textrows"
 	"github.com/algospec/algospec/recordio"
 )
 
@@ -32,7 +32,7 @@ type table [][]float32
 
 func load(t *testing.T, name string) (rows table) {
 	t.Helper()
-	for row, err := range csvrows.File(filepath.Join(testenv.Shared(t), "data", name)) {
+	for row, err := range textrows.File(filepath.Join(testenv.Shared(t), "data", name)) {
 		require.NoError(t, err)
 		rows = append(rows, append([]float32(nil), row...))
 	}
