@@ -17,7 +17,7 @@ type format interface {
 	next() error                                      // goes to the next row; io.EOF at the end
 	width() (int, error)                              // of this row; an error where it does not tell
 	dense(dst []float32) (label []float32, err error) // decodes this row into dst
-	sparse() (row recordio.SparseRow, err error)      // decodes this row as it stands
+	sparse() (row recordio.Row, err error)            // decodes this row as it stands
 	at(err error) error                               // places err, which concerns this row
 	offset() int64                                    // where in the stream this row ends
 }
@@ -87,7 +87,7 @@ func (f *recordFormat) dense(dst []float32) ([]float32, error) {
 	return f.decoder.Decode(f.payload, dst)
 }
 
-func (f *recordFormat) sparse() (recordio.SparseRow, error) {
+func (f *recordFormat) sparse() (recordio.Row, error) {
 	return f.decoder.DecodeSparse(f.payload)
 }
 
@@ -120,9 +120,9 @@ func (f *csvFormat) dense(dst []float32) ([]float32, error) {
 	return f.row[:f.labels], nil
 }
 
-func (f *csvFormat) sparse() (recordio.SparseRow, error) {
+func (f *csvFormat) sparse() (recordio.Row, error) {
 	features := f.row[f.labels:]
-	return recordio.SparseRow{Columns: len(features), Values: features, Label: f.row[:f.labels]}, nil
+	return recordio.Row{Columns: len(features), Values: features, Label: f.row[:f.labels]}, nil
 }
 
 func (f *csvFormat) at(err error) error { return &textrows.Error{Line: f.reader.Line(), Err: err} }
@@ -168,6 +168,6 @@ func (f *textFormat) dense(dst []float32) ([]float32, error) {
 	return f.row.Label, nil
 }
 
-func (f *textFormat) sparse() (recordio.SparseRow, error) { return recordio.SparseRow(f.row), nil }
-func (f *textFormat) at(err error) error                  { return &textrows.Error{Line: f.reader.Line(), Err: err} }
-func (f *textFormat) offset() int64                       { return f.reader.Offset() }
+func (f *textFormat) sparse() (recordio.Row, error) { return f.row, nil }
+func (f *textFormat) at(err error) error            { return &textrows.Error{Line: f.reader.Line(), Err: err} }
+func (f *textFormat) offset() int64                 { return f.reader.Offset() }

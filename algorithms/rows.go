@@ -121,7 +121,7 @@ func (r *rowReader) decodeSparse(b *Batch) (label []float32, err error) {
 }
 
 // dropZeros makes a dense row sparse.
-func (r *rowReader) dropZeros(row *recordio.SparseRow) {
+func (r *rowReader) dropZeros(row *recordio.Row) {
 	r.keys, r.values = r.keys[:0], r.values[:0]
 	for j, x := range row.Values {
 		if x != 0 {

@@ -17,6 +17,14 @@ import (
 // defaultName is the name of the only feature and the only label of a row, by convention.
 const defaultName = "values"
 
+// A Row is a row of a table, sparse or dense, with its label.
+type Row struct {
+	Columns int       // the width of the row; 0 where a sparse row does not tell
+	Keys    []int32   // the columns of Values, from 0, each once, in no order; nil for a dense row
+	Values  []float32 // all of a dense row, the stored ones of a sparse row
+	Label   []float32 // none where the row has none
+}
+
 // A RowDecoder decodes Records that are rows of a table: one numeric feature, sparse or dense,
 // and a numeric label or none. Every numeric type is converted to float32. It allocates nothing
 // for records that resemble the one before. The zero value is ready for use; it must not be used

@@ -266,7 +266,7 @@ func TestSparseRowsAreDecodedAsTheyStand(t *testing.T) {
 	var d recordio.RowDecoder
 	got, err := d.DecodeSparse(sparse)
 	require.NoError(t, err)
-	require.Equal(t, recordio.SparseRow{Columns: 1000, Keys: []int32{3, 300}, Values: []float32{0.5, 2}}, clone(got))
+	require.Equal(t, recordio.Row{Columns: 1000, Keys: []int32{3, 300}, Values: []float32{0.5, 2}}, clone(got))
 
 	got, err = d.DecodeSparse(allZero)
 	require.NoError(t, err)
@@ -276,11 +276,11 @@ func TestSparseRowsAreDecodedAsTheyStand(t *testing.T) {
 
 	got, err = d.DecodeSparse(denseLabelled)
 	require.NoError(t, err)
-	require.Equal(t, recordio.SparseRow{Columns: 3, Values: []float32{1, 2, 3}, Label: []float32{1}}, clone(got))
+	require.Equal(t, recordio.Row{Columns: 3, Values: []float32{1, 2, 3}, Label: []float32{1}}, clone(got))
 }
 
-func clone(r recordio.SparseRow) recordio.SparseRow {
-	return recordio.SparseRow{Columns: r.Columns, Keys: slices.Clone(r.Keys), Values: slices.Clone(r.Values), Label: append([]float32(nil), r.Label...)}
+func clone(r recordio.Row) recordio.Row {
+	return recordio.Row{Columns: r.Columns, Keys: slices.Clone(r.Keys), Values: slices.Clone(r.Values), Label: append([]float32(nil), r.Label...)}
 }
 
 func TestSparseRowsThatDoNotFitAreRefused(t *testing.T) {

@@ -9,32 +9,23 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// A SparseRow is a row as its record holds it: sparse, or dense where Keys is nil. The slices
-// belong to the decoder.
-type SparseRow struct {
-	Columns int       // the width of the row; 0 where a sparse record has no shape
-	Keys    []int32   // the columns of Values, each once, in no order; nil for a dense row
-	Values  []float32 // all of a dense row, the stored ones of a sparse row
-	Label   []float32 // none where the record has none
-}
-
 // DecodeSparse decodes the row of a Record without making it dense. The result is valid until the
 // next call. Malformed and ill-fitting Records are errors as for Decode; so is a column past 2^31.
 // A row that has a shape and neither keys nor values is a sparse row of zeros.
-func (d *RowDecoder) DecodeSparse(payload []byte) (SparseRow, error) {
+func (d *RowDecoder) DecodeSparse(payload []byte) (Row, error) {
 	tensors, err := d.find(payload)
 	if err != nil {
-		return SparseRow{}, err
+		return Row{}, err
 	}
 	t := tensors.feature
 	columns, err := t.columns()
 	if err != nil {
-		return SparseRow{}, err
+		return Row{}, err
 	}
 	if columns > math.MaxInt32 {
-		return SparseRow{}, fmt.Errorf("a row of %d features", columns)
+		return Row{}, fmt.Errorf("a row of %d features", columns)
 	}
-	row := SparseRow{Columns: int(columns)}
+	row := Row{Columns: int(columns)}
 	if len(t.shape) == 0 {
 		row.Columns = 0
 	}
@@ -45,7 +36,7 @@ func (d *RowDecoder) DecodeSparse(payload []byte) (SparseRow, error) {
 			limit = math.MaxInt32
 		}
 		if err := d.decodeSparse(t, count, limit); err != nil {
-			return SparseRow{}, err
+			return Row{}, err
 		}
 		row.Keys = d.keys
 	case count == 0 && len(t.shape) > 0:
@@ -55,11 +46,11 @@ func (d *RowDecoder) DecodeSparse(payload []byte) (SparseRow, error) {
 		}
 		row.Keys = d.keys
 	case len(t.shape) > 0 && count != row.Columns:
-		return SparseRow{}, fmt.Errorf("%d values in a shape of %d", count, row.Columns)
+		return Row{}, fmt.Errorf("%d values in a shape of %d", count, row.Columns)
 	default:
 		row.Columns = count
 		if d.values, err = t.appendValues(d.values[:0]); err != nil {
-			return SparseRow{}, err
+			return Row{}, err
 		}
 	}
 	row.Values = d.values

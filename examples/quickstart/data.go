@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/algospec/algospec/internal/csvrows"
+	"github.com/algospec/algospec/internal/textrows"
 	"github.com/algospec/algospec/recordio"
 )
 
@@ -31,7 +31,7 @@ type dataset struct {
 // newDataset returns the user's data, or generated ones.
 func newDataset(s settings) dataset {
 	if s.data != "" {
-		return dataset{rows: csvrows.File(s.data)}
+		return dataset{rows: textrows.File(s.data)}
 	}
 	return generate(s.rows, min(s.components, features), s.seed)
 }

@@ -3,6 +3,7 @@ package convert
 import (
 	"bufio"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -32,13 +33,14 @@ func (a *array) open() (err error) {
 	return a.at("", err)
 }
 
-// at places an error in the array, unless it is the source's own.
+// at places an error in the array. It is the data's fault unless the source itself failed.
 func (a *array) at(place string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if err == io.ErrUnexpectedEOF {
-		err = fmt.Errorf("the array is cut off: %w", err)
+	var source sourceError
+	if errors.As(err, &source) && !isCorrupt(source.error) {
+		return fmt.Errorf("%s: %w", a.name+place, source.error)
 	}
 	return &Error{Place: a.name + place, Err: err}
 }
@@ -118,7 +120,7 @@ func (a *array) end() error {
 	case nil:
 		return a.at("", fmt.Errorf("data behind an array of shape %v", a.header.shape))
 	default:
-		return err
+		return a.at("", sourceError{err})
 	}
 }
 

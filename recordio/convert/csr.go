@@ -36,10 +36,12 @@ func (r *npzReader) startCSR() (Reader, error) {
 	if err := m.readShape(shape); err != nil {
 		return nil, err
 	}
-	for name, into := range map[string]**array{"indptr": &m.indptr, "indices": &m.indices, "data": &m.data} {
-		if *into, err = r.array(name); err != nil {
-			return nil, err
-		}
+	var errs [3]error
+	m.indptr, errs[0] = r.array("indptr")
+	m.indices, errs[1] = r.array("indices")
+	m.data, errs[2] = r.array("data")
+	if err := errors.Join(errs[:]...); err != nil {
+		return nil, err
 	}
 	return m, m.open()
 }
@@ -57,7 +59,7 @@ func (r *npzReader) checkCSRFormat() error {
 	const most = 64
 	name, err := io.ReadAll(io.LimitReader(file.src, most))
 	if err != nil {
-		return file.at("", err)
+		return file.at("", sourceError{err})
 	}
 	// A text of NumPy's, of one or four bytes a character.
 	if name = bytes.ReplaceAll(name, []byte{0}, nil); string(name) != "csr" {

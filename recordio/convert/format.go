@@ -32,7 +32,7 @@ var byType = map[string]Format{
 }
 
 var byExtension = map[string]Format{
-	".pbr": RecordIO, ".rec": RecordIO, ".recordio": RecordIO,
+	".pbr": RecordIO, ".recordio": RecordIO,
 	".csv":    CSV,
 	".libsvm": LibSVM, ".svm": LibSVM, ".svmlight": LibSVM,
 	".jsonl": JSONLines, ".jsonlines": JSONLines, ".ndjson": JSONLines,

@@ -63,14 +63,23 @@ func readNPYHeader(src io.Reader) (h npyHeader, err error) {
 	return h, err
 }
 
-// readFull reads all of p. The end of src before that is io.ErrUnexpectedEOF.
+// readFull reads all of p. The end of src before that is errCut; what src itself says is a
+// sourceError.
 func readFull(src io.Reader, p []byte) error {
 	_, err := io.ReadFull(src, p)
-	if err == io.EOF {
-		err = io.ErrUnexpectedEOF
+	switch err {
+	case nil:
+		return nil
+	case io.EOF, io.ErrUnexpectedEOF:
+		return errCut
 	}
-	return err
+	return sourceError{err}
 }
+
+var errCut = fmt.Errorf("the array is cut off: %w", io.ErrUnexpectedEOF)
+
+// A sourceError is no fault of the data.
+type sourceError struct{ error }
 
 // parseNPYHeader parses the header's text, which is a dict in Python's notation.
 func parseNPYHeader(text string) (npyHeader, error) {

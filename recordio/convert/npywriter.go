@@ -62,10 +62,15 @@ func (w *npyWriter) Write(row Row) error {
 	}
 	w.rows++
 	w.buf = w.buf[:0]
-	if w.labels == nil {
+	switch {
+	case w.labels == nil:
 		w.buf = appendFloat32s(w.buf, row.Label)
-	} else if err := w.labels.Write(Row{Values: row.Label}); err != nil {
-		return fmt.Errorf("label: %w", err)
+	case len(row.Label) == 0:
+		return errorf("no label")
+	default:
+		if err := w.labels.Write(Row{Values: row.Label}); err != nil {
+			return fmt.Errorf("label: %w", err)
+		}
 	}
 	_, err = w.dst.Write(appendFloat32s(w.buf, values))
 	return err

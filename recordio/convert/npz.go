@@ -3,6 +3,8 @@ package convert
 import (
 	"archive/zip"
 	"bytes"
+	"compress/flate"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -43,8 +45,11 @@ func (r *npzReader) start() error {
 		return err
 	}
 	archive, err := zip.NewReader(src, size)
-	if err != nil {
+	if isCorrupt(err) {
 		return &Error{Place: "npz", Err: err}
+	}
+	if err != nil {
+		return fmt.Errorf("npz: %w", err)
 	}
 	r.files = map[string]*zip.File{}
 	for _, file := range archive.File {
@@ -86,7 +91,7 @@ func (r *npzReader) array(name string) (*array, error) {
 	}
 	src, err := file.Open()
 	if err != nil {
-		return nil, &Error{Place: "npz: " + name, Err: err}
+		return nil, (&array{name: "npz: " + name}).at("", sourceError{err})
 	}
 	r.open = append(r.open, src)
 	return newArray("npz: "+name, src), nil
@@ -117,6 +122,13 @@ func (r *npzReader) names() string {
 	}
 	slices.Sort(names)
 	return fmt.Sprintf(" (there is %.200q)", strings.Join(names, ", "))
+}
+
+// isCorrupt reports whether an archive's error means that the data are wrong.
+func isCorrupt(err error) bool {
+	var corrupt flate.CorruptInputError
+	return errors.Is(err, zip.ErrFormat) || errors.Is(err, zip.ErrAlgorithm) || errors.Is(err, zip.ErrChecksum) ||
+		errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &corrupt)
 }
 
 // randomAccess returns src as what a directory at the end can be read from.

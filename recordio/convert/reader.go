@@ -76,7 +76,7 @@ type textReader struct {
 
 func (r textReader) Next() (Row, error) {
 	row, err := r.text.Next()
-	return Row(row), err
+	return row, err
 }
 
 type recordReader struct {
@@ -93,7 +93,7 @@ func (r *recordReader) Next() (Row, error) {
 	if err != nil {
 		return Row{}, r.records.At(err)
 	}
-	return Row(row), nil
+	return row, nil
 }
 
 // widened tells sparse rows their width.

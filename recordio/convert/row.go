@@ -4,15 +4,12 @@ import (
 	"fmt"
 	"io"
 	"math"
+
+	"github.com/algospec/algospec/recordio"
 )
 
-// A Row is a row of a table, dense or sparse, with its label.
-type Row struct {
-	Columns int       // the width of the row; 0 where a sparse row does not tell
-	Keys    []int32   // the columns of Values, from 0, each once, in any order; nil for a dense row
-	Values  []float32 // all of a dense row, the stored ones of a sparse row
-	Label   []float32 // none where the row has none
-}
+// Row is a row, sparse or dense. That of a Reader is valid until its following Next.
+type Row = recordio.Row
 
 // A Reader reads rows in order. Next returns io.EOF behind the last one. The row belongs to the
 // Reader and is valid until the following call.

@@ -1,10 +1,9 @@
 package convert
 
 import (
+	"errors"
 	"slices"
 	"strconv"
-
-	"errors"
 )
 
 // appendNumber appends the shortest text that is x and no other float32.
@@ -37,11 +36,8 @@ func (w *csvWriter) Write(row Row) error {
 	if err != nil {
 		return err
 	}
-	if len(row.Label)+len(values) == 0 {
-		return errorf("a row of no columns")
-	}
 	w.line = appendNumbers(w.line, row.Label)
-	if len(row.Label) > 0 && len(values) > 0 {
+	if len(row.Label) > 0 {
 		w.line = append(w.line, ',')
 	}
 	w.line = appendNumbers(w.line, values)

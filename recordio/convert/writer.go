@@ -82,6 +82,8 @@ func (s *shape) dense(row Row) ([]float32, error) {
 	switch {
 	case columns == 0 && row.Keys != nil:
 		return nil, errNoWidth
+	case columns == 0:
+		return nil, errorf("a row of no features")
 	case row.Keys != nil && columns > recordio.MaxSparseWidth:
 		return nil, errorf("a sparse row of %d features is too wide to be made dense", columns)
 	case !s.set:
