@@ -76,15 +76,45 @@ func notify() context.Context {
 
 // Run runs one host's training: it reads the tree's configuration, calls train, and checks that a
 // model was saved. What goes wrong, a panic of train included, is written to the failure file,
-// unless there is one already, and returned. When ctx was cancelled with ErrStopped and train
-// returns that, Run does too and writes no failure.
+// unless there is one already, and returned.
+//
+// When ctx was cancelled with ErrStopped and train returns nothing but that, or ctx.Err(), the job
+// was stopped well: there is no failure file, and the error returned wraps ErrStopped.
 func Run(ctx context.Context, train Trainer, options Options) error {
 	tree := options.tree()
 	err := run(ctx, train, tree, options)
-	if err == nil || stopped(ctx, err) {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(context.Cause(ctx), ErrStopped) && onlyStop(err):
+		if !errors.Is(err, ErrStopped) {
+			err = fmt.Errorf("%w: %w", ErrStopped, err)
+		}
 		return err
+	case onlyStop(err):
+		err = fmt.Errorf("the train function says %q, and nobody stopped it", err.Error())
 	}
 	return errors.Join(err, writeFailure(tree.failure(), err))
+}
+
+// onlyStop reports whether err, and all errors that are joined in it, are those of a stop.
+func onlyStop(err error) bool {
+	if err == ErrStopped || err == context.Canceled {
+		return true
+	}
+	switch wrapper := err.(type) {
+	case interface{ Unwrap() error }:
+		return onlyStop(wrapper.Unwrap())
+	case interface{ Unwrap() []error }:
+		errs := wrapper.Unwrap()
+		for _, err := range errs {
+			if !onlyStop(err) {
+				return false
+			}
+		}
+		return len(errs) > 0
+	}
+	return false
 }
 
 func run(ctx context.Context, train Trainer, tree tree, options Options) error {
@@ -111,11 +141,6 @@ func call(ctx context.Context, train Trainer, job *Job) (err error) {
 	return train(ctx, job)
 }
 
-// stopped reports whether err is the platform's stop.
-func stopped(ctx context.Context, err error) bool {
-	return errors.Is(err, ErrStopped) && errors.Is(context.Cause(ctx), ErrStopped)
-}
-
 // The exit statuses of a container (container contract, 1.6).
 const (
 	exitAlgorithm = 1
@@ -126,7 +151,7 @@ const (
 // ExitStatus returns the status with which a container exits when Run returned err.
 func ExitStatus(err error) int {
 	switch {
-	case err == nil || errors.Is(err, ErrStopped):
+	case err == nil || onlyStop(err):
 		return 0
 	case IsClientError(err):
 		return exitClient

@@ -179,27 +179,62 @@ func TestTheFirstFailureIsKept(t *testing.T) {
 	require.Equal(t, "the first", failure(t, base))
 }
 
-func TestAStopThatIsReturnedIsNoFailure(t *testing.T) {
-	base := tree(t, nil)
+// stopWith runs a train function that is stopped and returns what end makes of its context.
+func stopWith(t *testing.T, end func(ctx context.Context) error) (base string, err error) {
+	t.Helper()
+	base = tree(t, nil)
 	ctx, cancel := context.WithCancelCause(t.Context())
-	err := algospec.Run(ctx, func(ctx context.Context, _ *algospec.Job) error {
+	return base, algospec.Run(ctx, func(ctx context.Context, _ *algospec.Job) error {
 		cancel(algospec.ErrStopped)
-		return fmt.Errorf("epoch 3: %w", context.Cause(ctx))
+		return end(ctx)
 	}, algospec.Options{BaseDir: base})
-	require.ErrorIs(t, err, algospec.ErrStopped)
-	require.Zero(t, algospec.ExitStatus(err))
-	require.Empty(t, failure(t, base))
+}
+
+func TestAStopThatIsReturnedIsNoFailure(t *testing.T) {
+	for name, end := range map[string]func(ctx context.Context) error{
+		"cause":          context.Cause,
+		"ctx.Err":        func(ctx context.Context) error { return ctx.Err() },
+		"wrapped":        func(ctx context.Context) error { return fmt.Errorf("epoch 3: %w", context.Cause(ctx)) },
+		"several of it":  func(ctx context.Context) error { return errors.Join(context.Cause(ctx), ctx.Err()) },
+		"nothing, saved": func(context.Context) error { return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			base, err := stopWith(t, end)
+			if name != "nothing, saved" {
+				require.ErrorIs(t, err, algospec.ErrStopped)
+			}
+			require.Zero(t, algospec.ExitStatus(err))
+			require.Empty(t, failure(t, base))
+		})
+	}
 }
 
 func TestAnotherErrorAfterAStopIsAFailure(t *testing.T) {
+	full := errors.New("disk full")
+	for name, end := range map[string]func(ctx context.Context) error{
+		"alone":              func(context.Context) error { return full },
+		"joined to the stop": func(ctx context.Context) error { return errors.Join(context.Cause(ctx), full) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			base, err := stopWith(t, end)
+			require.ErrorIs(t, err, full)
+			require.Equal(t, 1, algospec.ExitStatus(err))
+			require.Contains(t, failure(t, base), "disk full")
+		})
+	}
+}
+
+func TestAStopThatNobodyAskedForIsAFailure(t *testing.T) {
 	base := tree(t, nil)
-	ctx, cancel := context.WithCancelCause(t.Context())
-	err := algospec.Run(ctx, func(context.Context, *algospec.Job) error {
-		cancel(algospec.ErrStopped)
-		return errors.New("disk full")
-	}, algospec.Options{BaseDir: base})
+	err := run(t, base, func(context.Context, *algospec.Job) error { return algospec.ErrStopped })
 	require.Equal(t, 1, algospec.ExitStatus(err))
-	require.Equal(t, "AlgorithmError: disk full", failure(t, base))
+	require.Contains(t, failure(t, base), "and nobody stopped it")
+}
+
+func TestAJobMadeByHandHasNoEnvironmentAndNoLog(t *testing.T) {
+	var job algospec.Job
+	require.Empty(t, job.Getenv("HOME"))
+	job.Println("discarded")
 }
 
 func TestADirSavesOnlyInside(t *testing.T) {

@@ -29,16 +29,13 @@ func (d Dir) Save(name string, content io.WriterTo) error {
 	return nil
 }
 
-// checkNotEmpty returns ErrNoModel when the directory holds nothing.
+// checkNotEmpty returns ErrNoModel when the directory holds no file.
 func (d Dir) checkNotEmpty() error {
-	entries, err := os.ReadDir(string(d))
-	if err == nil && len(entries) > 0 {
-		return nil
+	empty, err := atomicfile.Empty(string(d))
+	if err == nil && empty {
+		err = ErrNoModel
 	}
-	if err != nil && !os.IsNotExist(err) {
-		return err
-	}
-	return ErrNoModel
+	return err
 }
 
 // JSON returns v's indented JSON text, to be saved with Dir.Save.

@@ -33,7 +33,7 @@ func failureText(err error) string {
 
 // writeFailure writes the failure file. The first failure wins: a file that has text stays.
 func writeFailure(path string, err error) error {
-	if info, statErr := os.Stat(path); statErr == nil && info.Size() > 0 {
+	if hasFailure(path) {
 		return nil
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -43,6 +43,12 @@ func writeFailure(path string, err error) error {
 		return fmt.Errorf("no failure file: %w", err)
 	}
 	return nil
+}
+
+// hasFailure reports whether the failure file says more than captureCrash wrote in advance.
+func hasFailure(path string) bool {
+	text, err := os.ReadFile(path)
+	return err == nil && len(text) > 0 && string(text) != abruptly
 }
 
 // ClientErrorf returns an error, formatted as by fmt.Errorf, for which the user's data or settings
@@ -57,28 +63,38 @@ func (e *userError) Error() string     { return e.err.Error() }
 func (e *userError) Unwrap() error     { return e.err }
 func (e *userError) ClientError() bool { return true }
 
+// abruptly begins the failure file of a process that could not say why it ended: what the Go runtime
+// says comes after it, or nothing when the process was killed.
+const abruptly = "AlgorithmError: the process ended abruptly"
+
 // captureCrash makes the Go runtime write to the failure file what it says when it ends the
 // process: a panic in a goroutine of the author's own, which nothing can recover, or a fatal
-// error such as concurrent map writes. The file is there from now on, empty, which the platform
-// takes for none; the returned function removes it if it still is.
+// error such as concurrent map writes. The returned function removes what has been prepared.
 func captureCrash(path string) (done func()) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil || hasFailure(path) {
 		return func() {}
 	}
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err := os.WriteFile(path, []byte(abruptly), 0o644); err != nil {
+		return func() {}
+	}
+	remove := func() {
+		if !hasFailure(path) {
+			os.Remove(path)
+		}
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
+		remove()
 		return func() {}
 	}
 	defer file.Close() // SetCrashOutput has a descriptor of its own
 	if err := debug.SetCrashOutput(file, debug.CrashOptions{}); err != nil {
-		os.Remove(path)
+		remove()
 		return func() {}
 	}
 	return func() {
 		debug.SetCrashOutput(nil, debug.CrashOptions{})
-		if info, err := os.Stat(path); err == nil && info.Size() == 0 {
-			os.Remove(path)
-		}
+		remove()
 	}
 }
 

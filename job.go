@@ -25,8 +25,23 @@ type Job struct {
 	Cluster         cluster.Cluster             // the hosts; the zero value is one
 	Model           Dir                         // becomes model.tar.gz
 	Output          Dir                         // becomes output.tar.gz
-	Getenv          func(key string) string     // the environment; nil in tests
-	Stdout          io.Writer                   // for lines that the platform scrapes; nil discards them
+	Env             func(key string) string     // the environment; nil is one without variables
+	Stdout          io.Writer                   // where Println prints; nil discards
+}
+
+// Getenv returns a variable of the environment, "" where it is not set.
+func (j *Job) Getenv(key string) string {
+	if j.Env == nil {
+		return ""
+	}
+	return j.Env(key)
+}
+
+// Println prints one line to the log, from which the platform scrapes metrics.
+func (j *Job) Println(line string) {
+	if j.Stdout != nil {
+		io.WriteString(j.Stdout, line+"\n")
+	}
 }
 
 // Channel returns the named channel. Where the job has none of that name, opening the channel

@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -24,6 +23,16 @@ func container(mode string) {
 			panic("at the disco")
 		case "panic elsewhere":
 			go func() { panic("in a goroutine") }()
+			select {}
+		case "map writes":
+			m := map[int]int{}
+			for range 4 {
+				go func() {
+					for i := range 1 << 30 {
+						m[i%10] = i
+					}
+				}()
+			}
 			select {}
 		case "wait", "ignore":
 			fmt.Println("waiting")
@@ -59,7 +68,8 @@ func TestMainExitsWithTheDocumentedStatus(t *testing.T) {
 	}{
 		{"save", 0, ""},
 		{"panic", 1, "AlgorithmError: panic: at the disco, in github.com/algospec/algospec_test."},
-		{"panic elsewhere", 2, "panic: in a goroutine\n\ngoroutine "},
+		{"panic elsewhere", 2, "AlgorithmError: the process ended abruptly"},
+		{"map writes", 2, "AlgorithmError: the process ended abruptly"},
 	} {
 		t.Run(c.mode, func(t *testing.T) {
 			base := tree(t, nil)
@@ -72,6 +82,7 @@ func TestMainExitsWithTheDocumentedStatus(t *testing.T) {
 				require.NoFileExists(t, base+"/output/failure")
 			} else {
 				require.Contains(t, text, "main_test.go")
+				require.NotContains(t, text, "ClientError")
 			}
 		})
 	}
@@ -79,29 +90,35 @@ func TestMainExitsWithTheDocumentedStatus(t *testing.T) {
 
 func TestSIGTERMStopsWellAndASecondOneExits(t *testing.T) {
 	base := tree(t, nil)
-	cmd := startAndWait(t, base, "wait")
+	cmd, log := start(t, base, "wait")
+	expectLine(t, log, "waiting")
 	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 	cmd.Wait()
 	require.Zero(t, cmd.ProcessState.ExitCode())
 	require.NoFileExists(t, base+"/output/failure")
 
-	cmd = startAndWait(t, base, "ignore")
+	cmd, log = start(t, base, "ignore")
+	expectLine(t, log, "waiting")
 	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
-	time.Sleep(50 * time.Millisecond) // two signals at once may arrive as one
+	expectLine(t, log, "ignoring") // the first one has arrived
 	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 	cmd.Wait()
 	require.Equal(t, 128+15, cmd.ProcessState.ExitCode())
 }
 
-// startAndWait starts a container that prints that it is waiting, and returns when it has.
-func startAndWait(t *testing.T, base, mode string) *exec.Cmd {
+// start starts a container and returns its log.
+func start(t *testing.T, base, mode string) (*exec.Cmd, *bufio.Reader) {
 	t.Helper()
 	cmd := command(t, base, mode)
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
-	line, err := bufio.NewReader(out).ReadString('\n')
+	return cmd, bufio.NewReader(out)
+}
+
+func expectLine(t *testing.T, log *bufio.Reader, want string) {
+	t.Helper()
+	line, err := log.ReadString('\n')
 	require.NoError(t, err)
-	require.Equal(t, "waiting\n", line)
-	return cmd
+	require.Equal(t, want+"\n", line)
 }

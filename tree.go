@@ -55,7 +55,7 @@ func (t tree) job(o Options) (*Job, error) {
 		Name:   o.getenv("TRAINING_JOB_NAME"),
 		Model:  Dir(t.path("model")),
 		Output: Dir(t.path("output", "data")),
-		Getenv: o.getenv,
+		Env:    o.getenv,
 		Stdout: o.stdout(),
 	}
 	var (

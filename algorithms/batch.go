@@ -6,17 +6,17 @@ import "gonum.org/v1/gonum/blas/blas32"
 // give mini_batch_size a default: `default:"mini_batch_size=5000"`. The fields that are no
 // hyperparameters are for the algorithm to set.
 type Batching struct {
-	FeatureDim    int `hyperparameter:"feature_dim,required" range:"[1,)"`     // columns
-	MiniBatchSize int `hyperparameter:"mini_batch_size,required" range:"[1,)"` // rows of a batch
+	FeatureDim    int `hyperparameter:"feature_dim,required" range:"[1,2147483647]"` // columns
+	MiniBatchSize int `hyperparameter:"mini_batch_size,required" range:"[1,)"`       // rows of a batch
 
 	// Sparse leaves rows sparse: batches have their rows in S. Otherwise sparse rows are made
 	// dense, and batches have them in X.
 	Sparse bool `hyperparameter:"-"`
 	// DropLast leaves out the last batch of an epoch where it has fewer than MiniBatchSize rows.
 	DropLast bool `hyperparameter:"-"`
-	// AnyWidth takes as many columns as the first record has, where it tells, instead of
-	// FeatureDim. All records must have as many.
-	AnyWidth bool `hyperparameter:"-"`
+	// MaxColumns, where it is not 0, takes as many columns as the first record has, where it tells,
+	// but no more than these, instead of FeatureDim. All records must have as many.
+	MaxColumns int `hyperparameter:"-"`
 	// NonFinite accepts features that are NaN or infinite. They are an error otherwise.
 	NonFinite bool `hyperparameter:"-"`
 	// Ahead is how many batches are decoded while the algorithm works on one; 0 means 2.

@@ -142,7 +142,7 @@ func TestBadDataAreNamedByPlace(t *testing.T) {
 
 func TestSparseRowsAreMadeDense(t *testing.T) {
 	data := slices.Concat(record(t, []float32{5, 7}, []uint64{3, 0}, []uint64{4}), record(t, nil, nil, []uint64{4}))
-	for _, p := range []algorithms.Batching{batching(4, 9), {MiniBatchSize: 9, AnyWidth: true}} {
+	for _, p := range []algorithms.Batching{batching(4, 9), {MiniBatchSize: 9, MaxColumns: 4}} {
 		for batch, err := range algorithms.Batches(t.Context(), train(data), p) {
 			require.NoError(t, err)
 			require.Equal(t, []float32{7, 0, 0, 5, 0, 0, 0, 0}, batch.X.Data)
@@ -164,8 +164,12 @@ func TestHugeSettingsCostNoMemory(t *testing.T) {
 	for _, err := range algorithms.Batches(t.Context(), train(stream(t, 1, 2, false)), batching(math.MaxInt32, 10)) {
 		require.ErrorContains(t, err, "2 features, want 2147483647")
 	}
-	for _, err := range algorithms.Batches(t.Context(), train(record(t, nil, nil, []uint64{1 << 40})), algorithms.Batching{MiniBatchSize: 1, AnyWidth: true}) {
+	for _, err := range algorithms.Batches(t.Context(), train(record(t, nil, nil, []uint64{1 << 40})), algorithms.Batching{MiniBatchSize: 1, MaxColumns: 100}) {
 		require.ErrorContains(t, err, "too wide to be made dense")
+	}
+	tiny := slices.Repeat(record(t, nil, nil, []uint64{1 << 24}), 100) // 1,600 bytes, 6.4 GB as dense rows
+	for _, err := range algorithms.Batches(t.Context(), train(tiny), algorithms.Batching{MiniBatchSize: 100, MaxColumns: 1 << 15}) {
+		require.ErrorContains(t, err, "16777216 features, more than the 32768 that the algorithm takes")
 	}
 	runtime.ReadMemStats(&after)
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(4<<20))

@@ -3,8 +3,8 @@ package algorithms
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -22,21 +22,19 @@ type Report struct {
 	Algorithm string // the dimension Algorithm of #metrics lines, such as "PCA"
 	Host      string
 
-	out   io.Writer
-	began time.Time
+	println func(line string)
+	began   time.Time
 }
 
 // NewReport returns a Report to the job's Stdout. It prints what a run begins with: the defaults,
 // the job's own hyperparameters, and both together.
 func NewReport(job *algospec.Job, algorithm string, defaults hyperparams.Map) *Report {
-	r := &Report{Algorithm: algorithm, Host: job.Host, out: job.Stdout, began: time.Now()}
+	r := &Report{Algorithm: algorithm, Host: job.Host, println: job.Println, began: time.Now()}
 	if r.Host == "" {
 		r.Host = "algo-1"
 	}
-	if r.out == nil {
-		r.out = io.Discard
-	}
-	final := maps.Clone(defaults)
+	final := hyperparams.Map{}
+	maps.Copy(final, defaults)
 	maps.Copy(final, job.HyperParameters)
 	r.println("Docker entrypoint called with argument(s): train")
 	r.Infof("Reading default configuration from %s: %s", algorithm, pythonMap(defaults))
@@ -52,13 +50,17 @@ func NewReport(job *algospec.Job, algorithm string, defaults hyperparams.Map) *R
 func pythonMap(m hyperparams.Map) string {
 	var items []string
 	for _, name := range slices.Sorted(maps.Keys(m)) {
-		items = append(items, fmt.Sprintf("'%s': '%s'", name, m[name]))
+		items = append(items, pythonString(name)+": "+pythonString(m[name]))
 	}
 	return "{" + strings.Join(items, ", ") + "}"
 }
 
-// println prints one line in one write.
-func (r *Report) println(line string) { io.WriteString(r.out, line+"\n") }
+// pythonString quotes s so that it stays on its line, whatever the user put into it.
+func pythonString(s string) string {
+	quoted := strconv.Quote(s)
+	quoted = strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
+	return "'" + strings.ReplaceAll(quoted, "'", `\'`) + "'"
+}
 
 // Infof prints a line of level INFO.
 func (r *Report) Infof(format string, args ...any) { r.log("INFO", format, args) }
@@ -71,8 +73,12 @@ func (r *Report) log(level, format string, args []any) {
 }
 
 // Quality prints a #quality_metric line. Series is what the value is of, such as "test mse"; kind
-// is "loss" or "score".
+// is "loss" or "score". A value that is no number is a warning: platforms cannot scrape it.
 func (r *Report) Quality(series, kind string, value float64) {
+	if !finite(value) {
+		r.Warnf("%s is %v", series, value)
+		return
+	}
 	r.Infof("#quality_metric: host=%s, %s <%s>=%s", r.Host, series, kind, strconv.FormatFloat(value, 'g', -1, 64))
 }
 
@@ -140,7 +146,8 @@ type Dimensions struct {
 	Meta  string `json:"Meta,omitempty"`
 }
 
-// Metrics prints a #metrics line of single values, from began to now.
+// Metrics prints a #metrics line of single values, from began to now, without those that are NaN or
+// infinite.
 func (r *Report) Metrics(began time.Time, d Dimensions, values map[string]float64) {
 	type metric struct {
 		Sum   float64 `json:"sum"`
@@ -154,7 +161,9 @@ func (r *Report) Metrics(began time.Time, d Dimensions, values map[string]float6
 	}
 	metrics := make(map[string]metric, len(values))
 	for name, x := range values {
-		metrics[name] = metric{x, 1, x, x}
+		if finite(x) {
+			metrics[name] = metric{x, 1, x, x}
+		}
 	}
 	r.println("#metrics " + pythonJSON(struct {
 		StartTime, EndTime float64
@@ -162,6 +171,8 @@ func (r *Report) Metrics(began time.Time, d Dimensions, values map[string]float6
 		Metrics            map[string]metric
 	}{unixSeconds(began), unixSeconds(time.Now()), dimensions{r.Algorithm, r.Host, "training", d}, metrics}))
 }
+
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
 func unixSeconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
 

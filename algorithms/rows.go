@@ -24,7 +24,7 @@ type rowReader struct {
 
 // newRowReader returns the reader for the epoch's content type.
 func newRowReader(epoch *channel.Epoch, p Batching) (*rowReader, error) {
-	if p.MiniBatchSize < 1 || p.FeatureDim < 1 && !p.AnyWidth {
+	if p.MiniBatchSize < 1 || p.FeatureDim < 1 && p.MaxColumns < 1 {
 		panic(fmt.Sprintf("algorithms: batches of %d rows of %d features", p.MiniBatchSize, p.FeatureDim))
 	}
 	format, err := newFormat(epoch.ContentType, epoch, p)
@@ -135,7 +135,7 @@ func (r *rowReader) dropZeros(row *recordio.Row) {
 func (r *rowReader) width() (int, error) {
 	found, err := r.format.width()
 	switch {
-	case r.Sparse && r.FeatureDim > 0 && !r.AnyWidth:
+	case r.Sparse && r.FeatureDim > 0 && r.MaxColumns == 0:
 		return r.FeatureDim, nil // takes no memory
 	case err != nil && r.FeatureDim > 0 && r.FeatureDim <= recordio.MaxSparseWidth:
 		return r.FeatureDim, nil // what is wrong with the record, if anything, decoding it will say
@@ -143,8 +143,10 @@ func (r *rowReader) width() (int, error) {
 		return 0, err
 	case found == 0:
 		return 0, errors.New("a row of 0 features")
-	case found != r.FeatureDim && !r.AnyWidth:
+	case found != r.FeatureDim && r.MaxColumns == 0:
 		return 0, fmt.Errorf("%d features, want %d", found, r.FeatureDim)
+	case r.MaxColumns > 0 && found > r.MaxColumns:
+		return 0, fmt.Errorf("%d features, more than the %d that the algorithm takes", found, r.MaxColumns)
 	}
 	return found, nil
 }

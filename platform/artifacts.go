@@ -13,16 +13,19 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/s3/transfermanager"
+
+	"github.com/algospec/algospec/internal/atomicfile"
+	"github.com/algospec/algospec/platform/s3stream"
 )
 
 // store packs dir into <OutputPath>/<job>/output/<name> (container contract, 4.5), streaming, and
 // returns that object's URI. An empty directory stores nothing.
 func (r *run) store(ctx context.Context, dir, name string) (uri string, err error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) == 0 {
+	empty, err := atomicfile.Empty(dir)
+	if err != nil || empty {
 		return "", err
 	}
-	bucket, prefix, err := splitS3URI(r.job.OutputPath)
+	bucket, prefix, err := s3stream.ParseURI(r.job.OutputPath)
 	if err != nil {
 		return "", err
 	}
@@ -52,6 +55,9 @@ func pack(w io.Writer, dir string) error {
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || path == dir {
 			return err
+		}
+		if atomicfile.Unfinished(entry.Name()) {
+			return nil
 		}
 		name, err := filepath.Rel(dir, path)
 		if err != nil {

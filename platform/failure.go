@@ -1,6 +1,7 @@
 package platform
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,7 +42,7 @@ func (r *run) failure(ctx context.Context, end hostEnd, dataErr error) error {
 	case end.err != nil:
 		return &FailedError{Job: r.job.Name, Reason: reason("InternalServerError: " + end.err.Error()), Err: end.err}
 	case end.code != 0 && ctx.Err() == nil:
-		return &FailedError{Job: r.job.Name, Reason: containerReason(r.tree.failureText(), end.code)}
+		return &FailedError{Job: r.job.Name, Reason: containerReason(cmp.Or(r.tree.failureText(), end.failure), end.code)}
 	}
 	return nil
 }
@@ -55,8 +56,7 @@ func containerReason(text string, code int) string {
 	suffix := fmt.Sprintf(", exit code: %d", code)
 	if !strings.HasPrefix(text, "ClientError: ") && !strings.HasPrefix(text, "AlgorithmError: ") && !strings.HasPrefix(text, "InternalServerError: ") {
 		kind := "AlgorithmError: "
-		// The Go runtime, too, exits with 2, when a goroutine panics.
-		if code == 2 && !strings.HasPrefix(text, "panic: ") && !strings.HasPrefix(text, "fatal error: ") {
+		if code == 2 {
 			kind = "ClientError: "
 		}
 		text = kind + text

@@ -14,13 +14,15 @@ import (
 	"time"
 
 	"github.com/algospec/algospec"
+	"github.com/algospec/algospec/internal/rusage"
 )
 
 // A hostEnd is how the algorithm on a host ended.
 type hostEnd struct {
-	code   int   // its exit status, 128+n when signal n killed it
-	maxRSS int64 // bytes
-	err    error // why it could not be run or waited for
+	code    int    // its exit status, 128+n when signal n killed it
+	maxRSS  int64  // bytes
+	failure string // why it failed, where no failure file says so
+	err     error  // why it could not be run or waited for
 }
 
 // runHost runs the algorithm. When ctx is done it is told to stop, and killed after the grace.
@@ -60,13 +62,15 @@ func (r *run) runTrainer(ctx context.Context) hostEnd {
 	defer stop(nil)
 	ended := make(chan error, 1)
 	go func() {
-		ended <- algospec.Run(trainerCtx, r.job.Trainer, algospec.Options{
+		err := errGoexit
+		defer func() { ended <- err }()
+		err = algospec.Run(trainerCtx, r.job.Trainer, algospec.Options{
 			BaseDir: r.tree.path(), Stdout: r.log, Getenv: func(key string) string { return env[key] },
 		})
 	}()
 	select {
 	case err := <-ended:
-		return hostEnd{code: algospec.ExitStatus(err)}
+		return trainerEnd(err)
 	case <-ctx.Done():
 	}
 	stop(algospec.ErrStopped)
@@ -74,11 +78,24 @@ func (r *run) runTrainer(ctx context.Context) hostEnd {
 	defer timer.Stop()
 	select {
 	case err := <-ended:
-		return hostEnd{code: algospec.ExitStatus(err)}
+		return trainerEnd(err)
 	case <-timer.C:
-		return hostEnd{code: 128 + int(syscall.SIGKILL), err: fmt.Errorf("the trainer did not return within %v of being stopped; its goroutine is left behind", r.job.grace())}
+		// A goroutine cannot be killed; it is left behind, and what it logs from now on is dropped.
+		fmt.Fprintf(r.log, "platform: the trainer did not return within %v of being stopped\n", r.job.grace())
+		return hostEnd{code: 128 + int(syscall.SIGKILL)}
 	}
 }
+
+func trainerEnd(err error) hostEnd {
+	end := hostEnd{code: algospec.ExitStatus(err)}
+	if err == errGoexit {
+		end.failure = err.Error()
+	}
+	return end
+}
+
+// errGoexit is the end of a trainer that calls runtime.Goexit, as t.FailNow does in a test.
+var errGoexit = errors.New("the trainer ended its goroutine")
 
 // runCommand runs the algorithm as a child process, in a process group of its own.
 func (r *run) runCommand(ctx context.Context) hostEnd {
@@ -141,7 +158,7 @@ func commandEnd(state *os.ProcessState, err error) hostEnd {
 		end.code = 128 + int(status.Signal())
 	}
 	if usage, ok := state.SysUsage().(*syscall.Rusage); ok {
-		end.maxRSS = usage.Maxrss << 10
+		end.maxRSS = rusage.MaxRSS(usage)
 	}
 	return end
 }

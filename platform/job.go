@@ -4,9 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
+	"os/exec"
 	"regexp"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -94,11 +93,16 @@ func (j *Job) validate() error {
 	if (len(j.Command) == 0) == (j.Trainer == nil) {
 		bad("want one of Command and Trainer")
 	}
+	if len(j.Command) > 0 {
+		if _, err := exec.LookPath(j.Command[0]); err != nil {
+			bad("%w", err)
+		}
+	}
 	if j.S3 == nil {
 		bad("no S3 client")
 	}
-	if _, _, err := splitS3URI(j.OutputPath); err != nil {
-		bad("output path: %w", err)
+	if _, _, err := s3stream.ParseURI(j.OutputPath); err != nil {
+		bad("output path %q: %w", j.OutputPath, err)
 	}
 	if len(j.Channels) > maxChannels {
 		bad("%d channels; at most %d", len(j.Channels), maxChannels)
@@ -112,8 +116,8 @@ func (j *Job) validate() error {
 			bad("channel %s: twice", c.Name)
 		}
 		seen[c.Name] = true
-		if _, _, err := splitS3URI(c.S3URI); err != nil {
-			bad("channel %s: %w", c.Name, err)
+		if _, _, err := s3stream.ParseURI(c.S3URI); err != nil {
+			bad("channel %s: %q: %w", c.Name, c.S3URI, err)
 		}
 	}
 	if _, err := compileMetrics(j.MetricDefinitions); err != nil {
@@ -123,14 +127,4 @@ func (j *Job) validate() error {
 		return fmt.Errorf("platform: %w", errors.Join(problems...))
 	}
 	return nil
-}
-
-// splitS3URI splits s3://bucket/key. The key may be empty.
-func splitS3URI(uri string) (bucket, key string, err error) {
-	u, err := url.Parse(uri)
-	if rest, ok := strings.CutPrefix(uri, "s3://"); ok && err == nil && u.Host != "" {
-		bucket, key, _ = strings.Cut(rest, "/")
-		return bucket, key, nil
-	}
-	return "", "", fmt.Errorf("%.200q is no S3 URI, s3://bucket/prefix", uri)
 }

@@ -20,6 +20,7 @@ type logLines struct {
 	metrics []metric
 
 	mu      sync.Mutex
+	closed  bool // what comes is dropped
 	partial []byte
 	last    map[string]float64
 }
@@ -48,6 +49,9 @@ func compileMetrics(definitions []MetricDefinition) ([]metric, error) {
 func (l *logLines) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.closed {
+		return len(b), nil
+	}
 	for rest := b; len(rest) > 0; {
 		line, after, whole := bytes.Cut(rest, []byte("\n"))
 		rest = after
@@ -59,10 +63,11 @@ func (l *logLines) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// flush passes on a last line that has no end.
-func (l *logLines) flush() {
+// close passes on a last line that has no end. What is written later is dropped.
+func (l *logLines) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.closed = true
 	if len(l.partial) > 0 {
 		l.emit()
 	}

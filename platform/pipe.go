@@ -16,11 +16,13 @@ import (
 // A pipe is the writing end of a Pipe-mode channel: a named pipe for each epoch, made ahead by
 // one, that a Source's bytes go through (container contract, 2.2).
 type pipe struct {
-	path   string // without the epoch
-	name   string
-	size   int64 // of an epoch
-	source channel.Source
-	began  time.Time
+	path     string // without the epoch
+	workshop string // where pipes are made ready
+	watcher  *watcher
+	name     string
+	size     int64 // of an epoch
+	source   channel.Source
+	began    time.Time
 
 	current, next *fifo // epochs epoch and epoch+1, nil where not made
 	epoch         int
@@ -28,12 +30,6 @@ type pipe struct {
 	reading   atomic.Int64 // the epoch that a reader has opened last
 	bytes     atomic.Int64
 	firstByte atomic.Int64 // nanoseconds after began
-}
-
-func newPipe(path, name string, size int64, source channel.Source, began time.Time) *pipe {
-	p := &pipe{path: path, name: name, size: size, source: source, began: began}
-	p.reading.Store(-1)
-	return p
 }
 
 func (p *pipe) progress() ChannelProgress {
@@ -45,7 +41,8 @@ func (p *pipe) progress() ChannelProgress {
 
 // make makes the pipe of epoch 0, before the algorithm starts.
 func (p *pipe) make() (err error) {
-	p.current, err = makeFIFO(p.path, 0)
+	p.reading.Store(-1)
+	p.current, err = makeFIFO(p.watcher, p.workshop, p.path, 0)
 	return err
 }
 
@@ -58,7 +55,7 @@ func (p *pipe) serve(ctx context.Context) error {
 			return unlessDone(ctx, err)
 		}
 		p.reading.Store(int64(p.epoch))
-		if p.next, err = makeFIFO(p.path, p.epoch+1); err != nil {
+		if p.next, err = makeFIFO(p.watcher, p.workshop, p.path, p.epoch+1); err != nil {
 			return err
 		}
 		if err := p.stream(ctx, w); err != nil {

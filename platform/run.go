@@ -37,9 +37,17 @@ func Run(ctx context.Context, job Job) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	watcher, err := newWatcher()
+	if err != nil {
+		return nil, fmt.Errorf("platform: %w", err)
+	}
+	defer watcher.close()
 	r := &run{job: job, began: began, tree: tree, log: &logLines{to: job.Log, metrics: metrics}}
 	for i, c := range job.Channels {
-		r.pipes = append(r.pipes, newPipe(tree.channel(c.Name), c.Name, sources[i].size, sources[i].stream, began))
+		r.pipes = append(r.pipes, &pipe{
+			path: tree.channel(c.Name), workshop: tree.workshop(), watcher: watcher,
+			name: c.Name, size: sources[i].size, source: sources[i].stream, began: began,
+		})
 	}
 	return r.run(ctx)
 }
@@ -126,7 +134,7 @@ func (r *run) train(ctx context.Context) (end hostEnd, dataErr error) {
 	pipes.Wait()
 	r.closePipes()
 	stopReporting()
-	r.log.flush()
+	r.log.close()
 	return end, failed.get()
 }
 

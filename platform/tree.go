@@ -23,6 +23,9 @@ func (j *Job) layOut() (*tree, error) {
 	if err != nil {
 		return nil, err
 	}
+	if root, err = filepath.Abs(root); err != nil { // the algorithm's working directory is another one
+		return nil, errors.Join(err, os.RemoveAll(root))
+	}
 	t := &tree{root: root}
 	if err := t.fill(j); err != nil {
 		return nil, errors.Join(err, t.remove())
@@ -35,6 +38,9 @@ func (t *tree) fill(j *Job) error {
 		if err := os.MkdirAll(t.path(dir), 0o755); err != nil {
 			return err
 		}
+	}
+	if err := os.Mkdir(t.workshop(), 0o755); err != nil {
+		return err
 	}
 	parameters := j.HyperParameters
 	if parameters == nil {
@@ -69,6 +75,9 @@ func (t *tree) write(name string, v any) error {
 func (t *tree) path(elements ...string) string {
 	return filepath.Join(append([]string{t.root, host}, elements...)...)
 }
+
+// workshop is where pipes are made ready, out of the algorithm's sight and on the same file system.
+func (t *tree) workshop() string { return filepath.Join(t.root, "pipes") }
 
 func (t *tree) channel(name string) string { return t.path("input/data", name) }
 func (t *tree) model() string              { return t.path("model") }

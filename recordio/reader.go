@@ -120,7 +120,7 @@ func (r *Reader) part(sofar int) ([]byte, uint32, error) {
 		if err == io.EOF && r.end > r.start {
 			// What is left is too short for a header. Say first if it is no header at all.
 			if !couldBeMagic(r.buf[r.start:r.end]) {
-				return nil, 0, r.fail(badMagic(r.buf[r.start:r.end], r.records == 0), begin)
+				return nil, 0, r.fail(badMagic(r.buf[r.start:r.end], begin == 0), begin)
 			}
 			err = r.fail(io.ErrUnexpectedEOF, begin)
 		}
@@ -128,7 +128,7 @@ func (r *Reader) part(sofar int) ([]byte, uint32, error) {
 	}
 	head := r.buf[r.start:r.end]
 	if binary.LittleEndian.Uint32(head) != magic {
-		return nil, 0, r.fail(badMagic(head, r.records == 0), begin)
+		return nil, 0, r.fail(badMagic(head, begin == 0), begin)
 	}
 	word := binary.LittleEndian.Uint32(head[4:])
 	flag, length := word>>29, int(word&maxPart)

@@ -14,7 +14,7 @@ func couldBeMagic(data []byte) bool {
 	return bytes.Equal(data[:n], want[:n])
 }
 
-// badMagic returns an ErrMagic that shows the bytes found and, at the stream's first record, says
+// badMagic returns an ErrMagic that shows the bytes found and, at the beginning of a stream, says
 // what the data look like instead.
 func badMagic(data []byte, first bool) error {
 	err := fmt.Errorf("%w % x", ErrMagic, data[:min(len(data), 4)])

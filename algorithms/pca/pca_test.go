@@ -2,8 +2,10 @@ package pca_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -301,6 +303,28 @@ func TestTheTestChannelIsScoredByReconstruction(t *testing.T) {
 	require.InDelta(t, 1, metric(t, log, "train explained_variance <score>"), 1e-9)
 }
 
+func TestAStopWhileTheTestChannelIsScoredCostsNoModel(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	rows := random(100, 3, 5).encode(t)
+	job := &algospec.Job{Model: algospec.Dir(t.TempDir()), Channels: map[string]*channel.Channel{
+		"train": {Name: "train", Source: channel.Memory(rows)},
+		"test":  {Name: "test", Source: stopping{channel.Memory(rows), cancel}},
+	}}
+	require.ErrorIs(t, pca.Train(ctx, job, params(3, 2)), algospec.ErrStopped)
+	require.FileExists(t, filepath.Join(string(job.Model), pca.ModelFile))
+}
+
+// stopping is a Source that stops the job when it is opened.
+type stopping struct {
+	channel.Source
+	cancel context.CancelCauseFunc
+}
+
+func (s stopping) Open(ctx context.Context, epoch int) (io.ReadCloser, error) {
+	s.cancel(algospec.ErrStopped)
+	return s.Source.Open(ctx, epoch)
+}
+
 // The lines of the original's log of 2021, in order (golden sagemaker-models, logs/pca_2021.txt).
 func TestTheLogHasTheOriginalsLines(t *testing.T) {
 	_, log := train(t, params(6, 2), map[string]table{"train": random(1100, 6, 4)})
@@ -326,6 +350,7 @@ func TestTheLogHasTheOriginalsLines(t *testing.T) {
 		`#metrics .*"epoch": 0, "Meta": "training_data_iter"\}.*"Total Records Seen": \{"sum": 1100, "count": 1, "min": 1100, "max": 1100\}.*`,
 		prefix + `#throughput_metric: host=algo-1, train throughput=` + number + ` records/second`,
 		`#metrics .*"finalize.time": .*`,
+		`#metrics .*"model.serialize.time": .*`,
 		prefix + `Test data is not provided\.`,
 		`#metrics .*"totaltime": .*`,
 	} {

@@ -33,14 +33,15 @@ type scatter struct {
 	block []float64
 }
 
-// observe adds the batch's rows.
-func (s *scatter) observe(b *algorithms.Batch) error {
+// observe adds the batch's rows. It returns context.Cause(ctx) once ctx is done.
+func (s *scatter) observe(ctx context.Context, b *algorithms.Batch) error {
 	if s.outer == nil {
-		if err := s.init(b); err != nil {
-			return err
-		}
+		s.init(b)
 	}
 	for i := 0; i < b.Rows(); i += blockRows {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		rows := min(blockRows, b.Rows()-i)
 		block := blas64.General{Rows: rows, Cols: s.d, Stride: s.d, Data: s.block[:rows*s.d]}
 		for r := range rows {
@@ -53,11 +54,8 @@ func (s *scatter) observe(b *algorithms.Batch) error {
 }
 
 // init takes the mean of the first batch for the pilot.
-func (s *scatter) init(b *algorithms.Batch) error {
+func (s *scatter) init(b *algorithms.Batch) {
 	s.d = b.X.Cols
-	if s.d > maxFeatures {
-		return algospec.ClientErrorf("pca: regular mode holds a matrix of %d×%d numbers; it takes at most %d features", s.d, s.d, maxFeatures)
-	}
 	s.pilot = make([]float64, s.d)
 	b.ColumnSums(s.pilot)
 	for j := range s.pilot {
@@ -66,7 +64,6 @@ func (s *scatter) init(b *algorithms.Batch) error {
 	s.sum = make([]float64, s.d)
 	s.outer = mat.NewSymDense(s.d, nil)
 	s.block = make([]float64, blockRows*s.d)
-	return nil
 }
 
 // widen writes x−pilot to dst and adds it to the sum.

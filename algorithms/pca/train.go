@@ -40,19 +40,20 @@ func Train(ctx context.Context, job *algospec.Job, p Params) error {
 	report.Timing("finalize.time", began)
 	report.Quality("train explained_variance", "score", explained)
 
-	if test, ok := job.Channels["test"]; ok {
-		if err := score(ctx, test, model, p, report); err != nil {
-			return err
-		}
-	} else {
-		report.Infof("Test data is not provided.")
-	}
+	// The model comes before its score, so that a stop in between costs no model.
 	if job.Cluster.Leader() {
 		began = time.Now()
 		if err := job.Model.Save(ModelFile, model); err != nil {
 			return err
 		}
 		report.Timing("model.serialize.time", began)
+	}
+	if test, ok := job.Channels["test"]; ok {
+		if err := score(ctx, test, model, p, report); err != nil {
+			return err
+		}
+	} else {
+		report.Infof("Test data is not provided.")
 	}
 	report.Done()
 	return nil
@@ -61,7 +62,7 @@ func Train(ctx context.Context, job *algospec.Job, p Params) error {
 // observe sums the statistics of the channel's next epoch.
 func observe(ctx context.Context, train *channel.Channel, p Params, report *algorithms.Report, began time.Time) (*scatter, error) {
 	batching := p.Batching
-	batching.AnyWidth = true
+	batching.MaxColumns = maxFeatures
 	var stats scatter
 	pass := algorithms.Pass{Began: time.Now()}
 	for batch, err := range algorithms.Batches(ctx, train, batching) {
@@ -74,7 +75,7 @@ func observe(ctx context.Context, train *channel.Channel, p Params, report *algo
 			}
 			report.Timing("initialize.time", began)
 		}
-		if err := stats.observe(batch); err != nil {
+		if err := stats.observe(ctx, batch); err != nil {
 			return nil, err
 		}
 		pass.Add(batch)

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/algospec/algospec/hyperparams"
+	"github.com/algospec/algospec/internal/atomicfile"
 	"github.com/algospec/algospec/platform"
 	"github.com/algospec/algospec/platform/s3test"
 )
@@ -94,6 +97,7 @@ func (j *job) train(ctx context.Context, s settings, messages io.Writer) error {
 		OutputPath:        outputPath,
 		MetricDefinitions: metrics,
 		S3:                j.server.Client(),
+		Grace:             5 * time.Second, // a quickstart ends quickly
 		Log:               log,
 		Progress: func(p platform.Progress) {
 			channel := p.Channels[0]
@@ -120,7 +124,10 @@ func (j *job) copyModel(ctx context.Context, path string) error {
 		return err
 	}
 	defer object.Close()
-	return writeFile(path, object)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return atomicfile.Write(path, bufio.NewReader(object))
 }
 
 // key returns the key part of an S3 URI in our bucket.

@@ -7,11 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
-	"runtime"
 	"strconv"
-	"syscall"
 	"text/tabwriter"
 	"time"
 
@@ -20,6 +16,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/algospec/algospec/algorithms/pca"
+	"github.com/algospec/algospec/internal/rusage"
 )
 
 // report prints the table.
@@ -44,7 +41,7 @@ func (j *job) report(ctx context.Context, s settings, out io.Writer) error {
 	if j.directions != nil {
 		row("directions", "at most %.2f° from the true ones", worstAngle(model, j.directions))
 	}
-	row("peak memory", "%s the container, %s this program with S3 in it", megabytes(j.result.MaxRSS), megabytes(maxRSS()))
+	row("peak memory", "%s the container, %s this program with S3 in it", megabytes(j.result.MaxRSS), megabytes(rusage.Self()))
 	row("model", "%s", s.model)
 	row("", "stored as %s", j.result.ModelArtifacts)
 	return table.Flush()
@@ -100,33 +97,6 @@ func worstAngle(m *pca.Model, directions *mat.Dense) float64 {
 		worst = max(worst, math.Acos(min(1, math.Abs(dot))))
 	}
 	return worst * 180 / math.Pi
-}
-
-func writeFile(path string, content io.Reader) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	file, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	if _, err := io.Copy(file, content); err != nil {
-		file.Close()
-		return err
-	}
-	return file.Close()
-}
-
-// maxRSS returns this process's peak memory in bytes.
-func maxRSS() int64 {
-	var usage syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &usage) != nil {
-		return 0
-	}
-	if runtime.GOOS == "darwin" {
-		return int64(usage.Maxrss)
-	}
-	return int64(usage.Maxrss) << 10
 }
 
 func megabytes(bytes int64) string { return fmt.Sprintf("%.1f MB", float64(bytes)/1e6) }

@@ -4,16 +4,17 @@ package atomicfile
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // Write makes path hold what content writes: into a temporary file beside it, synced, renamed, and
 // the directory synced. After an error the file that was there before, if any, is untouched.
 func Write(path string, content io.WriterTo) (err error) {
 	dir := filepath.Dir(path)
-	// The suffix keeps the service from uploading the file, should it look at this moment.
-	file, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-*.sagemaker-ignore")
+	file, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-*"+suffix)
 	if err != nil {
 		return err
 	}
@@ -31,6 +32,30 @@ func Write(path string, content io.WriterTo) (err error) {
 		return err
 	}
 	return syncDir(dir)
+}
+
+// suffix marks a file that is being written. The service does not upload such files.
+const suffix = ".sagemaker-ignore"
+
+// Unfinished reports whether the name is that of a file which is being written, or was when its
+// writer was killed.
+func Unfinished(name string) bool { return strings.HasSuffix(name, suffix) }
+
+// Empty reports whether a directory holds no finished file, at any depth. One that does not exist
+// is empty.
+func Empty(dir string) (bool, error) {
+	empty := true
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if path == dir && errors.Is(err, fs.ErrNotExist) {
+			return fs.SkipAll
+		}
+		if err != nil || entry.IsDir() || Unfinished(entry.Name()) {
+			return err
+		}
+		empty = false
+		return fs.SkipAll
+	})
+	return empty, err
 }
 
 func syncDir(path string) error {

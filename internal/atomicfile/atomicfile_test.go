@@ -34,3 +34,21 @@ func TestTheFileIsThereWholeOrAsBefore(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, entries, 1, "no temporary file is left")
 }
+
+func TestADirectoryIsEmptyUntilAFileInItIsFinished(t *testing.T) {
+	dir := t.TempDir()
+	check := func(want bool) {
+		t.Helper()
+		empty, err := atomicfile.Empty(dir)
+		require.NoError(t, err)
+		require.Equal(t, want, empty)
+	}
+	check(true)
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "a/b"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, ".m-1.sagemaker-ignore"), nil, 0o644))
+	check(true)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "a/b/m"), nil, 0o644))
+	check(false)
+	require.NoError(t, os.RemoveAll(dir))
+	check(true)
+}

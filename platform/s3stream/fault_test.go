@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
@@ -117,6 +118,41 @@ func TestBrokenBodyIsHealedFromItsByte(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, bytes.Equal(got, want))
 	require.Contains(t, requests, "/data/part-000000 bytes=1234-2999")
+}
+
+func TestAStalledBodyIsAskedForAgainFromItsByte(t *testing.T) {
+	server := startServer(t)
+	want := fillBucket(t, server, 3_000, 8_000)
+	var once sync.Once
+	server.SetFault(func(r *http.Request) (fault *s3test.Fault) {
+		if isGet(r) && strings.HasSuffix(r.URL.Path, "part-000000") {
+			once.Do(func() { fault = &s3test.Fault{At: 1_000, Stall: true} })
+		}
+		return fault
+	})
+	objects, err := List(t.Context(), server.Client(), "s3://data/part-")
+	require.NoError(t, err)
+	opts := small
+	opts.Idle = 50 * time.Millisecond
+	stream, err := NewSource(server.Client(), objects, opts).Open(t.Context(), 0)
+	require.NoError(t, err)
+	defer stream.Close()
+	got, err := io.ReadAll(stream)
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(want, got))
+
+	server.SetFault(func(r *http.Request) *s3test.Fault {
+		if isGet(r) {
+			return &s3test.Fault{At: 1_000, Stall: true}
+		}
+		return nil
+	})
+	opts.Tries = 2
+	stalled, err := NewSource(server.Client(), objects, opts).Open(t.Context(), 1)
+	require.NoError(t, err)
+	defer stalled.Close()
+	_, err = io.ReadAll(stalled)
+	require.ErrorContains(t, err, "no byte came for 50ms")
 }
 
 func TestBodyThatAlwaysBreaksIsAnErrorWithItsByte(t *testing.T) {

@@ -34,7 +34,7 @@ func (f *fetch) run(ctx context.Context, client Client, opts Options) {
 	defer close(f.filled)
 	backoff := retry.NewExponentialJitterBackoff(opts.MaxBackoff)
 	for try := 1; ; try++ {
-		err := f.request(ctx, client)
+		err := f.request(ctx, client, opts.Idle)
 		var broken brokenBody
 		switch {
 		case err == nil:
@@ -49,8 +49,23 @@ func (f *fetch) run(ctx context.Context, client Client, opts Options) {
 	}
 }
 
-// request asks once for what is missing of the part.
-func (f *fetch) request(ctx context.Context, client Client) error {
+// request asks once for what is missing of the part. It gives up when nothing comes for so long.
+func (f *fetch) request(ctx context.Context, client Client, idle time.Duration) error {
+	requestCtx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	watchdog := time.AfterFunc(idle, func() { cancel(errStalled) })
+	defer watchdog.Stop()
+	err := f.exchange(requestCtx, client, func() { watchdog.Reset(idle) })
+	if err != nil && ctx.Err() == nil && context.Cause(requestCtx) == errStalled {
+		return brokenBody{fmt.Errorf("%w for %v", errStalled, idle)}
+	}
+	return err
+}
+
+var errStalled = errors.New("no byte came")
+
+// exchange sends the request and takes the answer. It calls alive whenever bytes have come.
+func (f *fetch) exchange(ctx context.Context, client Client, alive func()) error {
 	in := &s3.GetObjectInput{Bucket: &f.object.Bucket, Key: &f.object.Key}
 	if f.object.ETag != "" {
 		in.IfMatch = &f.object.ETag
@@ -67,7 +82,7 @@ func (f *fetch) request(ctx context.Context, client Client) error {
 	if err := f.check(out, ranged); err != nil {
 		return err
 	}
-	return f.receive(out.Body)
+	return f.receive(out.Body, alive)
 }
 
 // quietly keeps the SDK from logging that ranges carry no checksum.
@@ -93,11 +108,12 @@ func (f *fetch) check(out *s3.GetObjectOutput, ranged bool) error {
 
 // receive fills blocks from the body and sends them off. The last is held back
 // until the body has ended well: the SDK verifies checksums there.
-func (f *fetch) receive(body io.Reader) error {
+func (f *fetch) receive(body io.Reader, alive func()) error {
 	var err error
 	for f.at < f.to && err == nil {
 		var n int
 		n, err = body.Read(f.room())
+		alive()
 		f.at += int64(n)
 		f.used += n
 		if f.used == len(f.reserved[0]) && f.at < f.to {

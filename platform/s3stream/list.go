@@ -26,7 +26,7 @@ type Object struct {
 // It blocks for one request per thousand objects. A failure is a *ListError,
 // which wraps ErrNoObjects if there are none.
 func List(ctx context.Context, client Client, uri string) ([]Object, error) {
-	bucket, prefix, err := parseURI(uri)
+	bucket, prefix, err := ParseURI(uri)
 	if err != nil {
 		return nil, &ListError{uri, err}
 	}
@@ -75,7 +75,8 @@ func appendPage(objects []Object, bucket string, page *s3.ListObjectsV2Output) (
 	return objects, nil
 }
 
-func parseURI(uri string) (bucket, prefix string, err error) {
+// ParseURI splits s3://bucket/prefix. The prefix may be empty.
+func ParseURI(uri string) (bucket, prefix string, err error) {
 	rest, ok := strings.CutPrefix(uri, "s3://")
 	bucket, prefix, _ = strings.Cut(rest, "/")
 	if !ok || bucket == "" {

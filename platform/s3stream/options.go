@@ -9,6 +9,7 @@ type Options struct {
 	Concurrency int           // requests at a time; 0 means 16
 	Tries       int           // requests made for a part whose body breaks off; 0 means 5
 	MaxBackoff  time.Duration // longest pause between two of them; 0 means 5 s
+	Idle        time.Duration // how long a request may bring nothing before it counts as broken off; 0 means 30 s
 }
 
 // Blocks are the unit of memory and of delivery. Larger writes to a FIFO fall
@@ -31,6 +32,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Tries <= 0 {
 		o.Tries = 5
+	}
+	if o.Idle <= 0 {
+		o.Idle = 30 * time.Second
 	}
 	if o.MaxBackoff <= 0 {
 		o.MaxBackoff = 5 * time.Second

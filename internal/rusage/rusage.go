@@ -1,0 +1,26 @@
+//go:build unix
+
+// Package rusage reads what the system counts of a process.
+package rusage
+
+import (
+	"runtime"
+	"syscall"
+)
+
+// MaxRSS returns the peak memory in bytes.
+func MaxRSS(usage *syscall.Rusage) int64 {
+	if runtime.GOOS == "darwin" || runtime.GOOS == "ios" {
+		return int64(usage.Maxrss) // elsewhere it is in kilobytes
+	}
+	return int64(usage.Maxrss) << 10
+}
+
+// Self returns the peak memory of this process in bytes, 0 where the system does not tell.
+func Self() int64 {
+	var usage syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &usage) != nil {
+		return 0
+	}
+	return MaxRSS(&usage)
+}
