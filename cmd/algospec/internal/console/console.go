@@ -1,0 +1,34 @@
+// Package console is how commands talk to people: the standard streams, a progress bar, and text
+// that is safe to show.
+package console
+
+import (
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Streams are the standard streams of a command.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// ErrTold is the error of a command whose output says already what is wrong: it sets the exit
+// status and is not shown.
+var ErrTold = errors.New("the output says what is wrong")
+
+// Told reports whether err needs no showing.
+func Told(err error) bool { return errors.Is(err, ErrTold) }
+
+// Printable returns text as it is if it can't harm a terminal or a table, and quoted otherwise.
+func Printable(text string) string {
+	odd := func(c rune) bool { return !unicode.IsPrint(c) }
+	if !utf8.ValidString(text) || strings.ContainsFunc(text, odd) {
+		return strconv.Quote(text)
+	}
+	return text
+}

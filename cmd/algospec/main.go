@@ -1,0 +1,75 @@
+// Algospec looks into training data, and splits, checks and converts them.
+//
+//	algospec records cat s3://bucket/train/
+//	algospec records stat matrix_0.pbr
+//	algospec records verify --salvage good.pbr damaged.pbr
+//
+// "algospec --help" tells all commands, and each has a --help of its own. The exit status is 0 when
+// all went well, 1 when something is wrong with the data or they can't be read or written, 2 when
+// the command line is wrong, and 130 after Ctrl-C.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/algospec/algospec/cmd/algospec/internal/console"
+	"github.com/algospec/algospec/cmd/algospec/internal/records"
+)
+
+// commands is the command line: a field is a group of commands, which has a package of its own.
+type commands struct {
+	Records records.Group `cmd:"" help:"Look into RecordIO-protobuf data; check, split and convert them."`
+}
+
+// Exit statuses.
+const (
+	exitFailure     = 1
+	exitUsage       = 2
+	exitInterrupted = 130
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
+	os.Exit(run(ctx, os.Args[1:], console.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+}
+
+// run carries out a command line and returns the exit status.
+func run(ctx context.Context, args []string, streams console.Streams) int {
+	var line commands
+	parser, err := kong.New(&line,
+		kong.Name("algospec"),
+		kong.Description("Training data and training jobs on this machine, as SageMaker's built-in algorithms have them."),
+		kong.Writers(streams.Out, streams.Err),
+		kong.BindTo(ctx, (*context.Context)(nil)),
+		kong.Bind(streams),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		records.Limits,
+	)
+	if err != nil {
+		panic(err) // the tags of the commands are wrong
+	}
+	command, err := parser.Parse(args)
+	if err != nil {
+		fmt.Fprintf(streams.Err, "algospec: %v (see algospec --help)\n", err)
+		return exitUsage
+	}
+	err = command.Run()
+	switch {
+	case err == nil:
+		return 0
+	case ctx.Err() != nil:
+		fmt.Fprintln(streams.Err, "algospec: stopped")
+		return exitInterrupted
+	}
+	if !console.Told(err) {
+		fmt.Fprintf(streams.Err, "algospec: %v\n", err)
+	}
+	return exitFailure
+}
