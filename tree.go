@@ -108,7 +108,7 @@ func (t tree) channels(configs map[string]channel.Config) (map[string]*channel.C
 		case config.Pipe():
 			c.Source = channel.FIFO{Path: path}
 		case strings.EqualFold(mode, "File"), strings.EqualFold(mode, "FastFile"):
-			c.Source = channel.Files{Dir: path}
+			c.Source = channel.Files{Dir: path, Lines: config.Lines()}
 		default:
 			return nil, fmt.Errorf("inputdataconfig.json: channel %s: TrainingInputMode %q is none of File, FastFile, Pipe", name, mode)
 		}

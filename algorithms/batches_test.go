@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"testing"
@@ -138,6 +140,17 @@ func TestBadDataAreNamedByPlace(t *testing.T) {
 			require.Equal(t, 2, algospec.ExitStatus(failed), "a client error")
 		})
 	}
+}
+
+func TestBadDataInAFileAreNamedByTheFileToo(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "part-0"), stream(t, 3, 2, false), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "part-1"), slices.Concat(stream(t, 1, 2, false), stream(t, 1, 3, false)), 0o644))
+	c := &channel.Channel{Name: "train", Source: channel.Files{Dir: dir}}
+	var failed error
+	for _, failed = range algorithms.Batches(t.Context(), c, batching(2, 10)) {
+	}
+	require.EqualError(t, failed, "channel train, epoch 0: recordio: record 4 at byte 128: 3 features, want 2 (byte 32 of part-1)")
 }
 
 func TestSparseRowsAreMadeDense(t *testing.T) {

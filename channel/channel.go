@@ -17,6 +17,15 @@
 // epochs of one channel follow one another: the next one opens when the last is closed. An epoch
 // of no bytes is legal; it is what a host without a shard sees. See the container contract,
 // sections 2.1 to 2.3 and 3.4.
+//
+// Sources are put together from others: [Gzip] decompresses, [ReadAhead] reads in a goroutine of
+// its own, [Concat] joins. In Pipe mode nothing separates the objects of a stream, and where one
+// ends is not known: text needs a newline at the end of each object there, which [Files] and
+// Concat can put in.
+//
+// What follows works on the records that a reader of the channel's format yields: [Shuffle] mixes
+// them with a bounded buffer, and [Split] shares them out among goroutines, since only one may
+// read a pipe. [Broadcast] gives several goroutines all the bytes.
 package channel
 
 import (
@@ -25,6 +34,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"os"
 	"strings"
 	"sync"
 )
@@ -32,7 +42,8 @@ import (
 // A Source opens the passes over one channel's data.
 type Source interface {
 	// Open begins pass number epoch, from 0. Reads of the result return context.Cause(ctx)
-	// once ctx is done, also while they block; Close may come at any time and does not drain.
+	// once ctx is done, also while they block. Close may come at any place of the stream, though
+	// not while a Read runs, and does not drain. The result may be a Locator.
 	Open(ctx context.Context, epoch int) (io.ReadCloser, error)
 }
 
@@ -69,7 +80,7 @@ func (c *Channel) Open(ctx context.Context) (*Epoch, error) {
 	number := c.next
 	if c.busy {
 		c.mu.Unlock()
-		return nil, &Error{c.Name, number, ErrOpen}
+		return nil, &Error{Channel: c.Name, Epoch: number, Err: ErrOpen}
 	}
 	c.busy = true
 	c.mu.Unlock()
@@ -83,7 +94,7 @@ func (c *Channel) Open(ctx context.Context) (*Epoch, error) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		return nil, &Error{c.Name, number, err}
+		return nil, &Error{Channel: c.Name, Epoch: number, Err: err}
 	}
 	c.next++
 	return &Epoch{Number: number, ContentType: c.Config.ContentType, channel: c, ctx: ctx, r: r}, nil
@@ -125,8 +136,11 @@ type Epoch struct {
 
 // Read reads the epoch's bytes: all objects or files of the pass, one after the other. Its error
 // is io.EOF at the end of the pass, context.Cause of the context that opened the epoch once that
-// is done, or an *Error.
+// is done, or an *Error; after Close that of os.ErrClosed.
 func (e *Epoch) Read(p []byte) (int, error) {
+	if e.closed {
+		return 0, e.At(os.ErrClosed)
+	}
 	if e.ctx.Err() != nil {
 		return 0, context.Cause(e.ctx)
 	}
@@ -152,7 +166,9 @@ func (e *Epoch) Close() error {
 }
 
 // At adds to err where it happened: this channel and epoch. It leaves alone nil, io.EOF, the
-// cause of the epoch's context, and errors that have a channel already.
+// cause of the epoch's context, and errors that have a channel already. Where err, or an error
+// that it wraps, has a method ByteOffset() int64, a byte of the epoch, and the Source knows its
+// files, At names the file too.
 func (e *Epoch) At(err error) error {
 	if err == nil || err == io.EOF {
 		return err
@@ -163,21 +179,42 @@ func (e *Epoch) At(err error) error {
 	if _, ok := errors.AsType[*Error](err); ok {
 		return err
 	}
-	return &Error{e.channel.Name, e.Number, err}
+	placed := &Error{Channel: e.channel.Name, Epoch: e.Number, Err: err}
+	if at, ok := errors.AsType[byteError](err); ok {
+		placed.File, placed.Offset = e.Locate(at.ByteOffset())
+	}
+	return placed
 }
 
-// An Error says in which channel and epoch something went wrong.
+// A byteError knows the byte of the stream that it concerns, as a *recordio.FormatError does.
+type byteError interface {
+	error
+	ByteOffset() int64
+}
+
+// Locate returns the file or object that a byte of the epoch comes from, and which byte of it that
+// is; "" where the Source does not know (see Locator).
+func (e *Epoch) Locate(offset int64) (name string, at int64) { return locate(e.r, offset) }
+
+// An Error says in which channel and epoch something went wrong and, where that is known, in
+// which file.
 type Error struct {
 	Channel string
 	Epoch   int
 	Err     error
+	File    string // as Epoch.Locate names it, or ""
+	Offset  int64  // byte of File
 }
 
 func (e *Error) Error() string {
 	if absent, ok := errors.AsType[*AbsentError](e.Err); ok {
 		return fmt.Sprintf("channel %s: %v", e.Channel, absent)
 	}
-	return fmt.Sprintf("channel %s, epoch %d: %v", e.Channel, e.Epoch, e.Err)
+	text := fmt.Sprintf("channel %s, epoch %d: %v", e.Channel, e.Epoch, e.Err)
+	if e.File != "" {
+		text += fmt.Sprintf(" (byte %d of %s)", e.Offset, e.File)
+	}
+	return text
 }
 
 func (e *Error) Unwrap() error { return e.Err }

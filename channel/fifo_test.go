@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -19,23 +21,43 @@ import (
 )
 
 // serve plays the platform: it makes the pipes path_0, path_1, … one after the other and writes
-// data into each. A reader that goes early ends the epoch.
-func serve(t *testing.T, path string, epochs int, data []byte) {
+// data into each. A reader that goes early ends the epoch. The Source reads them.
+func serve(t *testing.T, path string, epochs int, data []byte) channel.Source {
 	t.Helper()
-	done := make(chan error, 1)
+	came, done := make(chan struct{}), make(chan error, 1)
 	go func() {
 		for n := range epochs {
-			if err := serveEpoch(fmt.Sprintf("%s_%d", path, n), data); err != nil {
+			if err := serveEpoch(fmt.Sprintf("%s_%d", path, n), data, came); err != nil {
 				done <- err
 				return
 			}
 		}
 		done <- nil
 	}()
-	t.Cleanup(func() { require.NoError(t, <-done) })
+	t.Cleanup(func() {
+		if !t.Failed() {
+			require.NoError(t, <-done)
+		}
+	})
+	return served{channel.FIFO{Path: path}, came}
 }
 
-func serveEpoch(path string, data []byte) error {
+// served is a FIFO whose Open returns when the writer has come. A writer that opens the pipe when
+// its reader has come and gone would wait for ever; package platform knows how to avoid that.
+type served struct {
+	channel.FIFO
+	came chan struct{}
+}
+
+func (s served) Open(ctx context.Context, epoch int) (io.ReadCloser, error) {
+	r, err := s.FIFO.Open(ctx, epoch)
+	if err == nil {
+		<-s.came
+	}
+	return r, err
+}
+
+func serveEpoch(path string, data []byte, came chan<- struct{}) error {
 	if err := syscall.Mkfifo(path, 0o666); err != nil {
 		return err
 	}
@@ -45,6 +67,7 @@ func serveEpoch(path string, data []byte) error {
 		return err
 	}
 	defer w.Close()
+	came <- struct{}{}
 	if _, err := w.Write(data); err != nil && !errors.Is(err, syscall.EPIPE) {
 		return err
 	}
@@ -59,78 +82,117 @@ func openFIFO(t *testing.T, ctx context.Context, path string) io.ReadCloser {
 	return r
 }
 
+// awaitGoroutine returns when some goroutine is in a state, such as "IO wait", inside a function.
+func awaitGoroutine(state, function string) {
+	stacks := make([]byte, 1<<20)
+	for {
+		for stack := range strings.SplitSeq(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
+			header, calls, _ := strings.Cut(stack, "\n")
+			if strings.Contains(header, "["+state) && strings.Contains(calls, function) {
+				return
+			}
+		}
+		runtime.Gosched()
+	}
+}
+
 // "No writer yet" reads as 0 bytes on a pipe opened without blocking: it must not be taken for
-// the end.
-func TestAReaderWaitsForTheWriter(t *testing.T) {
+// the end, and neither must a writer that has nothing to say.
+func TestAReaderWaitsForTheWriterAndForData(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "train")
 	require.NoError(t, syscall.Mkfifo(path+"_0", 0o666))
 	r := openFIFO(t, t.Context(), path)
-	got := make(chan string, 1)
+	got := make(chan string, 100)
 	go func() {
-		data, err := io.ReadAll(r)
-		got <- fmt.Sprintf("%s %v", data, err)
+		defer close(got)
+		buf := make([]byte, 100)
+		for {
+			n, err := r.Read(buf)
+			got <- fmt.Sprintf("%s %v", buf[:n], err)
+			if err != nil {
+				return
+			}
+		}
 	}()
-	select {
-	case early := <-got:
-		t.Fatalf("read %q before the writer came", early)
-	case <-time.After(30 * time.Millisecond):
-	}
+	reads := func() { awaitGoroutine("IO wait", "fifoReader") }
+	reads()
 	w, err := os.OpenFile(path+"_0", os.O_WRONLY, 0)
 	require.NoError(t, err)
-	select {
-	case early := <-got:
-		t.Fatalf("read %q from a writer that had sent nothing", early)
-	case <-time.After(30 * time.Millisecond):
-	}
-	_, err = w.WriteString("late ")
+	reads()
+	_, err = w.WriteString("late")
 	require.NoError(t, err)
-	time.Sleep(5 * time.Millisecond) // an idle writer is not the end either
+	require.Equal(t, "late <nil>", <-got)
+	reads()
 	_, err = w.WriteString("data")
 	require.NoError(t, err)
+	require.Equal(t, "data <nil>", <-got)
+	reads()
 	require.NoError(t, w.Close())
-	require.Equal(t, "late data <nil>", <-got)
+	require.Equal(t, " EOF", <-got)
 }
 
 func TestAWriterThatComesAndGoesIsAnEmptyEpoch(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "train")
-	serve(t, path, 1, nil)
-	data, err := io.ReadAll(openFIFO(t, t.Context(), path))
+	r, err := serve(t, path, 1, nil).Open(t.Context(), 0)
+	require.NoError(t, err)
+	defer r.Close()
+	data, err := io.ReadAll(r)
 	require.NoError(t, err)
 	require.Empty(t, data)
 }
 
 func TestAReaderIsCancelledWhileItWaits(t *testing.T) {
-	stop := errors.New("stop")
-	cancelSoon := func() context.Context {
-		ctx, cancel := context.WithCancelCause(t.Context())
-		time.AfterFunc(20*time.Millisecond, func() { cancel(stop) })
-		return ctx
+	for name, decorate := range map[string]func(channel.Source) channel.Source{
+		"FIFO":      func(src channel.Source) channel.Source { return src },
+		"Gzip":      channel.Gzip,
+		"ReadAhead": func(src channel.Source) channel.Source { return channel.ReadAhead(src, 10) },
+		"Concat":    func(src channel.Source) channel.Source { return channel.Concat{Sources: []channel.Source{src}} },
+	} {
+		stop := errors.New("stop")
+		cancelOnce := func(t *testing.T, state, function string) context.Context {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			go func() {
+				awaitGoroutine(state, function)
+				cancel(stop)
+			}()
+			return ctx
+		}
+		// read opens and reads, and returns what either says.
+		read := func(ctx context.Context, path string) error {
+			r, err := decorate(channel.FIFO{Path: path}).Open(ctx, 0)
+			if err != nil {
+				return err
+			}
+			defer r.Close()
+			_, err = io.Copy(io.Discard, r)
+			return err
+		}
+		t.Run(name+" for the file", func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "train")
+			require.Equal(t, stop, read(cancelOnce(t, "select", "FIFO.await"), path))
+		})
+		t.Run(name+" for the writer", func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "train")
+			require.NoError(t, syscall.Mkfifo(path+"_0", 0o666))
+			require.Equal(t, stop, read(cancelOnce(t, "IO wait", "awaitWriter"), path))
+		})
+		t.Run(name+" for data", func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "train")
+			require.NoError(t, syscall.Mkfifo(path+"_0", 0o666))
+			go func() {
+				w, err := os.OpenFile(path+"_0", os.O_WRONLY, 0)
+				if err == nil {
+					defer w.Close()
+					_, err = w.WriteString("\x1f\x8b") // gzip's magic number, among other things
+				}
+				if err != nil {
+					t.Error(err)
+				}
+				<-t.Context().Done()
+			}()
+			require.Equal(t, stop, read(cancelOnce(t, "IO wait", "os.(*File).Read"), path))
+		})
 	}
-	t.Run("for the file", func(t *testing.T) {
-		_, err := channel.FIFO{Path: filepath.Join(t.TempDir(), "train")}.Open(cancelSoon(), 0)
-		require.Equal(t, stop, err)
-	})
-	t.Run("for the writer", func(t *testing.T) {
-		path := filepath.Join(t.TempDir(), "train")
-		require.NoError(t, syscall.Mkfifo(path+"_0", 0o666))
-		_, err := openFIFO(t, cancelSoon(), path).Read(make([]byte, 1))
-		require.Equal(t, stop, err)
-	})
-	t.Run("for data", func(t *testing.T) {
-		path := filepath.Join(t.TempDir(), "train")
-		require.NoError(t, syscall.Mkfifo(path+"_0", 0o666))
-		r := openFIFO(t, cancelSoon(), path)
-		w, err := os.OpenFile(path+"_0", os.O_WRONLY, 0)
-		require.NoError(t, err)
-		defer w.Close()
-		_, err = w.WriteString("x")
-		require.NoError(t, err)
-		n, err := r.Read(make([]byte, 10))
-		require.Equal(t, 1, n)
-		require.NoError(t, err)
-		_, err = r.Read(make([]byte, 10))
-		require.Equal(t, stop, err)
-	})
 }
 
 func TestAMissingPipeIsReportedByPath(t *testing.T) {

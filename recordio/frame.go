@@ -64,5 +64,8 @@ var errTruncated = errors.New("the stream ends inside the record")
 
 func (e *FormatError) Unwrap() error { return e.Err }
 
+// ByteOffset returns Offset; a channel whose data are files says with it in which one.
+func (e *FormatError) ByteOffset() int64 { return e.Offset }
+
 // ClientError reports that the data are at fault.
 func (e *FormatError) ClientError() bool { return true }

@@ -103,11 +103,11 @@ func TestTheTaxiTripsGiveScikitLearnsComponents(t *testing.T) {
 
 func TestBadFilesAreNamedByPlace(t *testing.T) {
 	for want, text := range map[string]string{
-		`line 3, column 2: "x": not a number`:                     "1,2\n3,4\n5,x\n",
-		`line 1, column 1: "a": not a number (a header line?`:     "a,b\n1,2\n",
-		"there are no rows to train on":                           "",
-		"line 3":                                                  "1,2\n3,4\n5\n",
-		"channel train, epoch 0: recordio: record 1 at byte 32: ": "1,2\n3,NaN\n5,6\n",
+		`line 3, column 2: "x": not a number`:                 "1,2\n3,4\n5,x\n",
+		`line 1, column 1: "a": not a number (a header line?`: "a,b\n1,2\n",
+		"there are no rows to train on":                       "",
+		"line 3":                                              "1,2\n3,4\n5\n",
+		`line 2, column 2: "NaN": not a finite number`:        "1,2\n3,NaN\n5,6\n",
 	} {
 		t.Run(want, func(t *testing.T) {
 			s := testSettings(t)
