@@ -128,7 +128,7 @@ func readThrough(wrap func(io.Reader) io.Reader) func(context.Context, *channel.
 			}
 		}
 		if epoch.Bytes() != int64(len(want)) {
-			return fmt.Errorf("got got %d, want %d", epoch.Bytes(), len(want))
+			return fmt.Errorf("counted %d bytes, want %d", epoch.Bytes(), len(want))
 		}
 		return epoch.Close()
 	}
