@@ -8,13 +8,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // Files is the Source of a channel that is a directory (File and FastFile mode): each epoch is
 // all its regular files, one after the other, in the byte-wise order of their paths relative to
 // Dir (container contract, 3.4).
 //
-// Sub-directories are searched, at any depth, and links are followed. Names that begin with "."
+// Sub-directories are searched, at any depth, and links are followed, except in a circle. Names that begin with "."
 // or "_" (.amazon.manifest, _SUCCESS), the service's own markers (*.sagemaker-uploaded) and what
 // is neither file nor directory are left out; so is the list that the service puts beside the
 // directory under the name <channel>-manifest. An empty directory is an empty epoch.
@@ -35,42 +36,51 @@ func (f Files) Open(ctx context.Context, epoch int) (io.ReadCloser, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	paths, err := f.list("", nil)
+	paths, err := f.List()
 	if err != nil {
 		return nil, err
 	}
-	slices.Sort(paths)
 	return &joined{ctx: ctx, parts: len(paths), lines: f.Lines, last: '\n', open: func(i int) (io.ReadCloser, any, error) {
 		r, err := File(filepath.Join(f.Dir, paths[i])).Open(ctx, epoch)
 		return r, partName(paths[i]), err
 	}}, nil
 }
 
-// list appends to paths the files below a directory, both relative to Dir. A link that leads
-// round in a circle is the system's error, after some forty rounds.
-func (f Files) list(below string, paths []string) ([]string, error) {
+// List returns the paths, relative to Dir, of the files that an epoch reads, in their order.
+func (f Files) List() ([]string, error) {
+	root, err := os.Stat(f.Dir)
+	if err != nil {
+		return nil, err
+	}
+	paths, err := f.list("", nil, []fs.FileInfo{root})
+	slices.Sort(paths)
+	return paths, err
+}
+
+// list appends to paths the files below a directory, both relative to Dir. Above are the directory
+// and those that led to it.
+func (f Files) list(below string, paths []string, above []fs.FileInfo) ([]string, error) {
 	entries, err := os.ReadDir(filepath.Join(f.Dir, below))
 	if err != nil {
 		return nil, err
 	}
 	for _, entry := range entries {
-		if hidden(entry.Name()) {
+		if Hidden(entry.Name()) {
 			continue
 		}
 		path := filepath.Join(below, entry.Name())
-		kind := entry.Type()
-		if kind == fs.ModeSymlink {
-			info, err := os.Stat(filepath.Join(f.Dir, path))
-			if err != nil {
-				return nil, err
-			}
-			kind = info.Mode().Type()
+		info, err := os.Stat(filepath.Join(f.Dir, path)) // follows links
+		if err != nil {
+			return nil, err
 		}
 		switch {
-		case kind.IsRegular():
+		case info.Mode().IsRegular():
 			paths = append(paths, path)
-		case kind.IsDir():
-			if paths, err = f.list(path, paths); err != nil {
+		case info.IsDir():
+			if slices.ContainsFunc(above, func(dir fs.FileInfo) bool { return os.SameFile(dir, info) }) {
+				return nil, &fs.PathError{Op: "list", Path: filepath.Join(f.Dir, path), Err: syscall.ELOOP}
+			}
+			if paths, err = f.list(path, paths, append(slices.Clip(above), info)); err != nil {
 				return nil, err
 			}
 		}
@@ -78,6 +88,7 @@ func (f Files) list(below string, paths []string) ([]string, error) {
 	return paths, nil
 }
 
-func hidden(name string) bool {
+// Hidden reports whether a file or directory of that name is no part of a channel's data.
+func Hidden(name string) bool {
 	return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || strings.Contains(name, ".sagemaker-")
 }

@@ -60,18 +60,26 @@ func TestWhatIsWrittenIsReadBackHoweverItIsCut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		payloads := rapid.SliceOfN(rapid.SliceOfN(rapid.Byte(), 0, 40), 0, 20).Draw(t, "payloads")
 		part := rapid.IntRange(0, 20).Draw(t, "part")
+		multipart := rapid.SampledFrom([]recordio.Multipart{recordio.Plain, recordio.DMLC}).Draw(t, "multipart")
+		if multipart == recordio.DMLC { // put magic numbers in
+			for i := range payloads {
+				payloads[i] = bytes.ReplaceAll(payloads[i], []byte{0}, []byte("\x0a\x23\xd7\xce"))
+			}
+		}
 		reader := rapid.SampledFrom([]func(io.Reader) io.Reader{
 			iotest.OneByteReader, iotest.HalfReader, iotest.DataErrReader,
 			func(r io.Reader) io.Reader { return r },
 		}).Draw(t, "reader")
 		var stream bytes.Buffer
 		w := recordio.NewWriter(&stream)
-		w.MaxPart = part
+		w.MaxPart, w.Multipart = part, multipart
 		for _, payload := range payloads {
 			require.NoError(t, w.Write(payload))
 		}
 		require.NoError(t, w.Flush())
-		got, err := readAll(recordio.NewReader(reader(&stream)))
+		records := recordio.NewReader(reader(&stream))
+		records.Multipart = multipart
+		got, err := readAll(records)
 		require.NoError(t, err)
 		require.Len(t, got, len(payloads))
 		for i := range got {

@@ -7,12 +7,20 @@ import (
 	"io"
 
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/algospec/algospec/recordio/recordpb"
 )
 
-// A Writer writes records as frames. Writes are buffered; call Flush at the end.
+// A Writer writes records as frames. Writes are buffered; call Flush at the end. Set its fields before
+// the first write.
 type Writer struct {
-	// MaxPart is the longest part written, in bytes: a longer record is split, in the Plain way.
-	// 0 means 2^29-1, the most that a frame can hold.
+	// Multipart is how records are split. Plain records are split where they are longer than
+	// MaxPart, DMLC records at each magic number that stands in them at a multiple of four bytes,
+	// as MXNet's readers want it.
+	Multipart Multipart
+	// MaxPart is the longest part of a Plain record, in bytes; 0 means 2^29-1, the most that a frame
+	// can hold.
 	MaxPart int
 
 	dst     *bufio.Writer
@@ -26,24 +34,56 @@ func NewWriter(dst io.Writer) *Writer {
 
 // Write writes one record.
 func (w *Writer) Write(payload []byte) error {
+	if w.Multipart == DMLC {
+		return w.writeDMLC(payload)
+	}
 	limit := maxPart
 	if w.MaxPart > 0 {
 		limit = min(w.MaxPart, maxPart)
 	}
-	if len(payload) <= limit {
-		return w.frame(wholeRecord, payload)
-	}
-	flag := uint32(firstPart)
+	first := true
 	for ; len(payload) > limit; payload = payload[limit:] {
-		if err := w.frame(flag, payload[:limit]); err != nil {
+		if err := w.frame(partFlag(first, false), payload[:limit]); err != nil {
 			return err
 		}
-		flag = middlePart
+		first = false
 	}
-	return w.frame(lastPart, payload)
+	return w.frame(partFlag(first, true), payload)
+}
+
+// writeDMLC cuts the record at each aligned magic number, which it leaves out.
+func (w *Writer) writeDMLC(payload []byte) error {
+	first := true
+	for at := 0; at+4 <= len(payload); {
+		if binary.LittleEndian.Uint32(payload[at:]) != magic {
+			at += 4
+			continue
+		}
+		if err := w.frame(partFlag(first, false), payload[:at]); err != nil {
+			return err
+		}
+		payload, at, first = payload[at+4:], 0, false
+	}
+	return w.frame(partFlag(first, true), payload)
+}
+
+// partFlag returns the flag of the first, the last, a middle or the only part of a record.
+func partFlag(first, last bool) uint32 {
+	switch {
+	case first && last:
+		return wholeRecord
+	case first:
+		return firstPart
+	case last:
+		return lastPart
+	}
+	return middlePart
 }
 
 func (w *Writer) frame(flag uint32, part []byte) error {
+	if len(part) > maxPart {
+		return ErrTooLarge // of the DMLC way, which cannot cut elsewhere
+	}
 	head := binary.LittleEndian.AppendUint32(w.dst.AvailableBuffer(), magic)
 	head = binary.LittleEndian.AppendUint32(head, flag<<29|uint32(len(part)))
 	_, headErr := w.dst.Write(head)
@@ -58,6 +98,15 @@ func (w *Writer) WriteRow(row []float32, label ...float32) error {
 	w.payload = appendEntry(w.payload[:0], recordFeatures, tensorFields{values: row})
 	if len(label) > 0 {
 		w.payload = appendEntry(w.payload, recordLabel, tensorFields{values: label})
+	}
+	return w.Write(w.payload)
+}
+
+// WriteRecord writes a whole Record, its maps in the order of their keys.
+func (w *Writer) WriteRecord(record *recordpb.Record) (err error) {
+	w.payload, err = proto.MarshalOptions{Deterministic: true}.MarshalAppend(w.payload[:0], record)
+	if err != nil {
+		return err
 	}
 	return w.Write(w.payload)
 }

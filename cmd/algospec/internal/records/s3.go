@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
+	"github.com/algospec/algospec/channel"
 	"github.com/algospec/algospec/platform/s3stream"
 )
 
@@ -60,7 +61,7 @@ func objects(ctx context.Context, uri string) ([]part, error) {
 func leftOut(o s3stream.Object, uri string) bool {
 	name := "s3://" + o.Bucket + "/" + o.Key
 	folder := uri[:strings.LastIndex(uri, "/")+1]
-	return name != uri && slices.ContainsFunc(strings.Split(strings.TrimPrefix(name, folder), "/"), hidden)
+	return name != uri && slices.ContainsFunc(strings.Split(strings.TrimPrefix(name, folder), "/"), channel.Hidden)
 }
 
 // A prefix is the stream of all its objects, which are opened in their order.
