@@ -7,11 +7,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"syscall"
 	"testing"
 
 	"github.com/algospec/algospec/algorithms"
 	"github.com/algospec/algospec/channel"
+	"github.com/algospec/algospec/internal/fifotest"
 	"github.com/algospec/algospec/internal/pipesize"
 	"github.com/algospec/algospec/recordio"
 )
@@ -72,25 +72,7 @@ func benchFIFO(b *testing.B, read func(path string) error, columns int) {
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		path := filepath.Join(dir, fmt.Sprint("train", i))
-		if err := syscall.Mkfifo(path+"_0", 0o666); err != nil {
-			b.Fatal(err)
-		}
-		go func() {
-			w, err := os.OpenFile(path+"_0", os.O_WRONLY, 0)
-			if err != nil {
-				b.Error(err)
-				return
-			}
-			defer w.Close()
-			for rest := data; len(rest) > 0; {
-				n, err := w.Write(rest[:min(len(rest), 256<<10)])
-				if err != nil {
-					b.Error(err)
-					return
-				}
-				rest = rest[n:]
-			}
-		}()
+		fifotest.Serve(b, path+"_0", data, 1)
 		if err := read(path); err != nil {
 			b.Fatal(err)
 		}

@@ -7,10 +7,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"syscall"
 	"testing"
 
 	"github.com/algospec/algospec/channel"
+	"github.com/algospec/algospec/internal/fifotest"
 	"github.com/algospec/algospec/internal/pipesize"
 )
 
@@ -58,23 +58,7 @@ func benchFIFO(b *testing.B, open func(path string) (io.ReadCloser, error)) {
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		path := filepath.Join(dir, fmt.Sprint("train", i))
-		if err := syscall.Mkfifo(path+"_0", 0o666); err != nil {
-			b.Fatal(err)
-		}
-		go func() {
-			w, err := os.OpenFile(path+"_0", os.O_WRONLY, 0)
-			if err != nil {
-				b.Error(err)
-				return
-			}
-			defer w.Close()
-			for range benchBytes / benchChunk {
-				if _, err := w.Write(chunk); err != nil {
-					b.Error(err)
-					return
-				}
-			}
-		}()
+		fifotest.Serve(b, path+"_0", chunk, benchBytes/benchChunk)
 		r, err := open(path)
 		if err != nil {
 			b.Fatal(err)

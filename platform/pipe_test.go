@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 
 	"github.com/algospec/algospec/channel"
 	"github.com/algospec/algospec/channel/channeltest"
+	"github.com/algospec/algospec/internal/fifotest"
 	"github.com/algospec/algospec/internal/pipesize"
 	"github.com/algospec/algospec/platform/s3stream"
 	"github.com/algospec/algospec/platform/s3test"
@@ -146,21 +146,7 @@ func BenchmarkBareFIFO(b *testing.B) {
 	dir := b.TempDir()
 	benchReads(b, func(i int) (io.ReadCloser, error) {
 		path := filepath.Join(dir, fmt.Sprint(i))
-		if err := syscall.Mkfifo(path, 0o666); err != nil {
-			return nil, err
-		}
-		go func() {
-			w, err := os.OpenFile(path, os.O_WRONLY, 0)
-			if err != nil {
-				return
-			}
-			defer w.Close()
-			for range benchBytes / len(chunk) {
-				if _, err := w.Write(chunk); err != nil {
-					return
-				}
-			}
-		}()
+		fifotest.Serve(b, path, chunk, benchBytes/len(chunk))
 		r, err := os.Open(path)
 		if err == nil {
 			pipesize.Enlarge(r)
