@@ -17,8 +17,11 @@ type Batching struct {
 	// MaxColumns, where it is not 0, takes as many columns as the first record has, where it tells,
 	// but no more than these, instead of FeatureDim. All records must have as many.
 	MaxColumns int `hyperparameter:"-"`
-	// NonFinite accepts features that are NaN or infinite. They are an error otherwise.
+	// NonFinite accepts features and labels that are NaN or infinite. They are an error otherwise.
 	NonFinite bool `hyperparameter:"-"`
+	// MaxRecord is the longest record or line accepted, in bytes; 0 means 1 GiB for records and
+	// 16 MiB for lines.
+	MaxRecord int `hyperparameter:"-"`
 	// Ahead is how many batches are decoded while the algorithm works on one; 0 means 2.
 	Ahead int `hyperparameter:"-"`
 }

@@ -184,6 +184,10 @@ func TestHugeSettingsCostNoMemory(t *testing.T) {
 	for _, err := range algorithms.Batches(t.Context(), train(tiny), algorithms.Batching{MiniBatchSize: 100, MaxColumns: 1 << 15}) {
 		require.ErrorContains(t, err, "16777216 features, more than the 32768 that the algorithm takes")
 	}
+	wide := typed("application/jsonlines", []byte(`{"data":{"features":{"keys":[0],"shape":[268435456],"values":[1]}}}`))
+	for _, err := range algorithms.Batches(t.Context(), wide, batching(1<<28, 1)) {
+		require.Error(t, err)
+	}
 	runtime.ReadMemStats(&after)
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(4<<20))
 }

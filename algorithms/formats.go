@@ -1,6 +1,7 @@
 package algorithms
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/algospec/algospec"
 	"github.com/algospec/algospec/channel"
+	"github.com/algospec/algospec/internal/mediatype"
 	"github.com/algospec/algospec/internal/textrows"
 	"github.com/algospec/algospec/recordio"
 )
@@ -26,30 +28,34 @@ type format interface {
 // that the built-in algorithms know (builtin-algorithms, 1.3).
 func newFormat(contentType string, src io.Reader, p Batching) (format, error) {
 	if contentType == "" || strings.EqualFold(contentType, "protobuf") { // which is no media type
-		contentType = "application/x-recordio-protobuf"
+		contentType = mediatype.RecordProtobuf
 	}
 	kind, parameters, err := channel.ParseContentType(contentType)
 	if err != nil {
 		return nil, err
 	}
-	switch kind {
-	case "application/x-recordio-protobuf", "application/x-labeled-vector-protobuf":
-		return &recordFormat{reader: recordio.NewReader(src)}, nil
-	case "text/csv":
+	switch mediatype.Canonical(kind) {
+	case mediatype.RecordProtobuf:
+		reader := recordio.NewReader(src)
+		reader.MaxSize = p.MaxRecord
+		return &recordFormat{reader: reader}, nil
+	case mediatype.CSV:
 		labels, err := labelSize(parameters)
 		if err != nil {
 			return nil, algospec.ClientErrorf("content type %q: %w", contentType, err)
 		}
 		csv := textrows.NewCSV(src)
-		csv.NonFinite = p.NonFinite
+		csv.NonFinite, csv.MaxLine = p.NonFinite, p.MaxRecord
 		return &csvFormat{reader: csv, labels: labels}, nil
-	case "text/libsvm", "text/x-libsvm":
+	case mediatype.LibSVM:
 		libsvm := textrows.NewLibSVM(src)
-		libsvm.NonFinite = p.NonFinite
+		libsvm.NonFinite, libsvm.MaxLine = p.NonFinite, p.MaxRecord
 		return &textFormat{reader: libsvm}, nil
-	case "application/jsonlines", "application/x-jsonlines":
-		return &textFormat{reader: textrows.NewJSONLines(src)}, nil
-	case "application/x-recordio":
+	case mediatype.JSONLines:
+		lines := textrows.NewJSONLines(src)
+		lines.MaxLine = p.MaxRecord
+		return &textFormat{reader: lines}, nil
+	case mediatype.RecordIO:
 		return nil, algospec.ClientErrorf("content type %q holds records of bytes, not rows; algorithms.Records reads them", contentType)
 	}
 	return nil, algospec.ClientErrorf("content type %q is not supported; application/x-recordio-protobuf, text/csv, text/libsvm and application/jsonlines are", contentType)
@@ -125,14 +131,14 @@ func (f *csvFormat) sparse() (recordio.Row, error) {
 	return recordio.Row{Columns: len(features), Values: features, Label: f.row[:f.labels]}, nil
 }
 
-func (f *csvFormat) at(err error) error { return &textrows.Error{Line: f.reader.Line(), Err: err} }
+func (f *csvFormat) at(err error) error { return f.reader.At(err) }
 func (f *csvFormat) offset() int64      { return f.reader.Offset() }
 
 // textFormat is LibSVM or JSON lines, whose rows may be sparse.
 type textFormat struct {
 	reader interface {
 		Next() (textrows.Row, error)
-		Line() int64
+		At(error) error
 		Offset() int64
 	}
 	row textrows.Row
@@ -144,8 +150,12 @@ func (f *textFormat) next() (err error) {
 }
 
 func (f *textFormat) width() (int, error) {
-	if f.row.Columns == 0 && f.row.Keys != nil {
-		return 0, fmt.Errorf("a sparse row does not tell how many features there are")
+	switch {
+	case f.row.Keys == nil:
+	case f.row.Columns == 0:
+		return 0, errors.New("a sparse row does not tell how many features there are")
+	case f.row.Columns > recordio.MaxSparseWidth:
+		return 0, fmt.Errorf("a sparse row of %d features is too wide to be made dense", f.row.Columns)
 	}
 	return f.row.Columns, nil
 }
@@ -169,5 +179,5 @@ func (f *textFormat) dense(dst []float32) ([]float32, error) {
 }
 
 func (f *textFormat) sparse() (recordio.Row, error) { return f.row, nil }
-func (f *textFormat) at(err error) error            { return &textrows.Error{Line: f.reader.Line(), Err: err} }
+func (f *textFormat) at(err error) error            { return f.reader.At(err) }
 func (f *textFormat) offset() int64                 { return f.reader.Offset() }

@@ -2,6 +2,9 @@ package algorithms_test
 
 import (
 	"bytes"
+	"math"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -9,6 +12,7 @@ import (
 	"github.com/algospec/algospec"
 	"github.com/algospec/algospec/algorithms"
 	"github.com/algospec/algospec/channel"
+	"github.com/algospec/algospec/internal/mediatype"
 	"github.com/algospec/algospec/recordio"
 )
 
@@ -85,6 +89,52 @@ func TestEveryFormatGivesTheSameSparseRows(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestAllNamesOfAFormatAreKnown(t *testing.T) {
+	data := formatted(t)
+	for alias, canonical := range mediatype.Aliases {
+		for batch, err := range algorithms.Batches(t.Context(), typed(alias, data[canonical]), batching(4, 10)) {
+			require.NoError(t, err, alias)
+			require.Equal(t, 3, batch.Rows())
+		}
+		require.Equal(t, canonical == mediatype.JSONLines || canonical == mediatype.LibSVM, channel.Config{ContentType: alias}.Lines(), alias)
+	}
+}
+
+func TestALabelThatIsNoNumberIsAnError(t *testing.T) {
+	var b bytes.Buffer
+	w := recordio.NewWriter(&b)
+	require.NoError(t, w.WriteRow([]float32{1, 2}, 1))
+	require.NoError(t, w.WriteRow([]float32{1, 2}, float32(math.NaN())))
+	require.NoError(t, w.Flush())
+	for _, sparse := range []bool{false, true} {
+		p := batching(2, 10)
+		p.Sparse = sparse
+		for _, err := range algorithms.Batches(t.Context(), train(b.Bytes()), p) {
+			require.ErrorContains(t, err, "record 1 at byte 52: the label is NaN")
+		}
+	}
+}
+
+func TestALongerLineThanAllowedIsAnError(t *testing.T) {
+	p := batching(3, 10)
+	p.MaxRecord = 5
+	for _, err := range algorithms.Batches(t.Context(), typed("text/csv;label_size=0", []byte("1,2,3\n1,2,30\n")), p) {
+		require.ErrorContains(t, err, "line 2: longer than 5 bytes")
+	}
+}
+
+func TestBadTextInAFileIsNamedByTheFileToo(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.csv"), []byte("1,2\n3,4"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "b.csv"), []byte("1,2\n3,x\n"), 0o644))
+	config := channel.Config{ContentType: "text/csv;label_size=0"}
+	c := &channel.Channel{Name: "train", Config: config, Source: channel.Files{Dir: dir, Lines: config.Lines()}}
+	var failed error
+	for _, failed = range algorithms.Batches(t.Context(), c, batching(2, 10)) {
+	}
+	require.EqualError(t, failed, `channel train, epoch 0: line 4, column 2: "x": not a number (byte 4 of b.csv)`)
 }
 
 func TestLabelSizeSaysHowManyColumnsAreLabels(t *testing.T) {
@@ -165,12 +215,20 @@ func TestRecordsAreBytes(t *testing.T) {
 	}
 	require.NoError(t, w.Flush())
 	var got []string
-	for record, err := range algorithms.Records(t.Context(), typed("application/x-recordio", b.Bytes())) {
+	for record, err := range algorithms.Records(t.Context(), typed("application/x-recordio", b.Bytes()), algorithms.Framing{}) {
 		require.NoError(t, err)
 		got = append(got, string(record))
 	}
 	require.Equal(t, []string{"an image", "", "another"}, got)
-	for _, err := range algorithms.Records(t.Context(), typed("", []byte("not RecordIO"))) {
+	split := []byte("\x0a\x23\xd7\xce\x04\x00\x00\x20AAAA\x0a\x23\xd7\xce\x02\x00\x00\x60BB\x00\x00")
+	for record, err := range algorithms.Records(t.Context(), typed("", split), algorithms.Framing{Multipart: recordio.DMLC}) {
+		require.NoError(t, err)
+		require.Equal(t, "AAAA\x0a\x23\xd7\xceBB", string(record))
+	}
+	for _, err := range algorithms.Records(t.Context(), typed("", b.Bytes()), algorithms.Framing{MaxRecord: 7}) {
+		require.ErrorIs(t, err, recordio.ErrTooLarge)
+	}
+	for _, err := range algorithms.Records(t.Context(), typed("", []byte("not RecordIO")), algorithms.Framing{}) {
 		require.ErrorContains(t, err, "channel train, epoch 0: recordio: record 0 at byte 0: bad magic number")
 	}
 }

@@ -71,6 +71,9 @@ func (r *rowReader) decode(b *Batch) error {
 	if err != nil {
 		return err
 	}
+	if i := notFinite(label); i >= 0 && !r.NonFinite {
+		return fmt.Errorf("the label is %v", label[i])
+	}
 	if r.labels < 0 {
 		r.labels = len(label)
 	}
@@ -133,7 +136,7 @@ func (r *rowReader) dropZeros(row *recordio.Row) {
 
 // width decides how many columns rows have, before memory for one is taken.
 func (r *rowReader) width() (int, error) {
-	found, err := r.format.width()
+	found, err := r.found()
 	switch {
 	case r.Sparse && r.FeatureDim > 0 && r.MaxColumns == 0:
 		return r.FeatureDim, nil // takes no memory
@@ -149,6 +152,18 @@ func (r *rowReader) width() (int, error) {
 		return 0, fmt.Errorf("%d features, more than the %d that the algorithm takes", found, r.MaxColumns)
 	}
 	return found, nil
+}
+
+// found returns how many columns the first record has.
+func (r *rowReader) found() (int, error) {
+	if !r.Sparse {
+		return r.format.width()
+	}
+	row, err := r.format.sparse()
+	if err == nil && row.Columns == 0 {
+		err = errors.New("the row does not tell how many features there are")
+	}
+	return row.Columns, err
 }
 
 // notFinite returns the place of the first number that is NaN or infinite, or -1.

@@ -3,6 +3,8 @@ package channel
 import (
 	"fmt"
 	"strings"
+
+	"github.com/algospec/algospec/internal/mediatype"
 )
 
 // ParseContentType takes a channel's content type apart: "text/csv; label_size = 0" is text/csv
@@ -50,11 +52,7 @@ func (c Config) Lines() bool {
 	if err != nil {
 		return false
 	}
-	switch kind {
-	case "application/jsonlines", "application/x-jsonlines", "application/jsonl", "application/x-ndjson":
-		return true
-	}
-	return strings.HasPrefix(kind, "text/")
+	return mediatype.Canonical(kind) == mediatype.JSONLines || strings.HasPrefix(kind, "text/")
 }
 
 // A ContentTypeError says what is wrong with a channel's content type.

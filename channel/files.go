@@ -15,7 +15,8 @@ import (
 // all its regular files, one after the other, in the byte-wise order of their paths relative to
 // Dir (container contract, 3.4).
 //
-// Sub-directories are searched, at any depth, and links are followed, except in a circle. Names that begin with "."
+// Sub-directories are searched, at any depth, and links are followed; a circle of them is an
+// error. Names that begin with "."
 // or "_" (.amazon.manifest, _SUCCESS), the service's own markers (*.sagemaker-uploaded) and what
 // is neither file nor directory are left out; so is the list that the service puts beside the
 // directory under the name <channel>-manifest. An empty directory is an empty epoch.

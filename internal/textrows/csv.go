@@ -46,6 +46,9 @@ func (c *CSV) All() iter.Seq2[[]float32, error] { return all(c.Next) }
 // Line returns the number of the line, from 1, that Next returned last.
 func (c *CSV) Line() int64 { return c.lines.number }
 
+// At places err, which concerns the line that Next returned last, in the text.
+func (c *CSV) At(err error) error { return c.lines.fail(0, err) }
+
 // Offset returns how many bytes of the text the lines returned so far take.
 func (c *CSV) Offset() int64 { return c.lines.offset }
 

@@ -9,6 +9,7 @@ import (
 // An Error says where in the text the data are wrong.
 type Error struct {
 	Line   int64 // from 1
+	Offset int64 // of the line's first byte in the text
 	Column int   // number of the field in its line, from 1; 0 where the line as a whole is meant
 	Err    error // what is wrong
 }
@@ -21,6 +22,9 @@ func (e *Error) Error() string {
 }
 
 func (e *Error) Unwrap() error { return e.Err }
+
+// ByteOffset returns Offset; a channel whose data are files says with it in which one.
+func (e *Error) ByteOffset() int64 { return e.Offset }
 
 // ClientError reports that the data are at fault.
 func (e *Error) ClientError() bool { return true }

@@ -61,6 +61,9 @@ func (j *JSONLines) All() iter.Seq2[Row, error] { return all(j.Next) }
 // Line returns the number of the line, from 1, that Next returned last.
 func (j *JSONLines) Line() int64 { return j.lines.number }
 
+// At places err, which concerns the line that Next returned last, in the text.
+func (j *JSONLines) At(err error) error { return j.lines.fail(0, err) }
+
 // Offset returns how many bytes of the text the lines returned so far take.
 func (j *JSONLines) Offset() int64 { return j.lines.offset }
 

@@ -68,6 +68,9 @@ func (l *LibSVM) All() iter.Seq2[Row, error] { return all(l.Next) }
 // Line returns the number of the line, from 1, that Next returned last.
 func (l *LibSVM) Line() int64 { return l.lines.number }
 
+// At places err, which concerns the line that Next returned last, in the text.
+func (l *LibSVM) At(err error) error { return l.lines.fail(0, err) }
+
 // Offset returns how many bytes of the text the lines returned so far take.
 func (l *LibSVM) Offset() int64 { return l.lines.offset }
 

@@ -22,6 +22,7 @@ type lines struct {
 	end     int
 	srcErr  error // what src said last; it holds once the buffered lines are returned
 	number  int64 // of the line returned last, from 1
+	begin   int64 // of that line in the text
 	offset  int64 // of buf[start] in the text
 }
 
@@ -71,6 +72,7 @@ func (l *lines) take(end, terminator, most int) ([]byte, error) {
 		return nil, l.tooLong(most)
 	}
 	l.number++
+	l.begin = l.offset
 	l.offset += int64(end + terminator - l.start)
 	l.start = end + terminator
 	l.scanned = l.start
@@ -78,7 +80,7 @@ func (l *lines) take(end, terminator, most int) ([]byte, error) {
 }
 
 func (l *lines) tooLong(most int) error {
-	return &Error{Line: l.number + 1, Err: fmt.Errorf("longer than %d bytes", most)}
+	return &Error{Line: l.number + 1, Offset: l.offset, Err: fmt.Errorf("longer than %d bytes", most)}
 }
 
 // fill reads once, into a buffer that doubles only when it is full of what has arrived.
@@ -106,5 +108,5 @@ func (l *lines) fill() {
 
 // fail returns err, placed in the line returned last.
 func (l *lines) fail(column int, err error) error {
-	return &Error{Line: l.number, Column: column, Err: err}
+	return &Error{Line: l.number, Offset: l.begin, Column: column, Err: err}
 }

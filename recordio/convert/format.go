@@ -3,8 +3,11 @@ package convert
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/algospec/algospec/internal/mediatype"
 )
 
 // A Format is a format of tables, named by its content type.
@@ -12,24 +15,16 @@ type Format string
 
 // The formats.
 const (
-	RecordIO  Format = "application/x-recordio-protobuf"
-	CSV       Format = "text/csv"
-	LibSVM    Format = "text/libsvm"
-	JSONLines Format = "application/jsonlines"
+	RecordIO  Format = mediatype.RecordProtobuf
+	CSV       Format = mediatype.CSV
+	LibSVM    Format = mediatype.LibSVM
+	JSONLines Format = mediatype.JSONLines
 	NPY       Format = "application/x-npy" // one array of NumPy
 	NPZ       Format = "application/x-npz" // arrays of NumPy, or one sparse matrix of SciPy
 )
 
 // Formats are all formats.
 var Formats = []Format{RecordIO, CSV, LibSVM, JSONLines, NPY, NPZ}
-
-var byType = map[string]Format{
-	"application/x-labeled-vector-protobuf": RecordIO,
-	"protobuf":                              RecordIO,
-	"text/x-libsvm":                         LibSVM,
-	"application/json-lines":                JSONLines,
-	"application/x-jsonlines":               JSONLines,
-}
 
 var byExtension = map[string]Format{
 	".pbr": RecordIO, ".recordio": RecordIO,
@@ -57,13 +52,8 @@ func ByPath(name string) (Format, error) {
 func ByContentType(contentType string) (Format, ReadOptions, error) {
 	kind, parameters, _ := strings.Cut(contentType, ";")
 	kind = strings.ToLower(strings.TrimSpace(kind))
-	format, ok := byType[kind]
-	for _, known := range Formats {
-		if kind == string(known) {
-			format, ok = known, true
-		}
-	}
-	if !ok {
+	format := Format(mediatype.Canonical(kind))
+	if !slices.Contains(Formats, format) {
 		return "", ReadOptions{}, fmt.Errorf("content type %q is not supported", contentType)
 	}
 	var opts ReadOptions
