@@ -44,6 +44,9 @@ func (r *Reader) Next() ([]byte, error) {
 	if r.err != nil {
 		return nil, r.err
 	}
+	if payload, ok := r.buffered(); ok {
+		return payload, nil
+	}
 	payload, err := r.next()
 	if err != nil {
 		r.err = err
@@ -51,6 +54,25 @@ func (r *Reader) Next() ([]byte, error) {
 	}
 	r.records++
 	return payload, nil
+}
+
+// buffered returns the next record where it is the common one: whole, and in the buffer.
+func (r *Reader) buffered() (payload []byte, ok bool) {
+	b := r.buf[r.start:r.end]
+	if len(b) < headerSize {
+		return nil, false
+	}
+	head := binary.LittleEndian.Uint64(b)
+	length := int(head >> 32) // above maxPart with any flag but wholeRecord
+	size := headerSize + padded(length)
+	if uint32(head) != magic || length > maxPart || size > len(b) || length > r.maxSize() {
+		return nil, false
+	}
+	r.last = r.offset
+	r.start += size
+	r.offset += int64(size)
+	r.records++
+	return b[headerSize : headerSize+length], true
 }
 
 // All yields the remaining records, each valid during its step. An error is yielded last, once;

@@ -3,6 +3,7 @@ package recordio
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -15,15 +16,21 @@ import (
 // followed by another frame or by the end of the stream. It searches at every byte, because a
 // stream that has lost some is not aligned any more, and it begins inside the damaged record, which
 // may have swallowed others.
+//
+// A split record that fails may begin anew at any first part inside it. No part is tried often
+// behind different first parts, or else a stream could be made that takes time quadratic in its
+// length.
 type Salvager struct {
 	Multipart Multipart                  // how the parts of split records are joined
 	MaxSize   int                        // the longest record accepted, its parts joined, in bytes; 0 means 1 GiB
 	Check     func(payload []byte) error // what is wrong with a record; nil finds nothing wrong
 
 	window  window
-	joined  []byte // the parts of a split record
-	records int64  // returned or lost
-	lost    bool   // searching for the next frame
+	joined  []byte  // the parts of a split record
+	parts   []int64 // where those behind the first one begin in the stream
+	tries   tries
+	records int64 // returned or lost
+	lost    bool  // searching for the next frame
 	skipped int64
 	then    error // the damage that follows the record returned last
 }
@@ -43,13 +50,14 @@ func (s *Salvager) Next() ([]byte, error) {
 	}
 	if s.lost {
 		if err := s.search(); err != nil {
-			return nil, err
+			return nil, s.end(err)
 		}
 		s.lost = false
 	}
 	payload, last, at, err := s.record()
 	if err == nil && s.Check != nil {
 		if problem := s.Check(payload); problem != nil {
+			s.tries.failed(s.parts, 1)
 			err = s.fail(problem, 0)
 		}
 	}
@@ -60,7 +68,7 @@ func (s *Salvager) Next() ([]byte, error) {
 		return nil, damage
 	}
 	if err != nil {
-		return nil, err
+		return nil, s.end(err)
 	}
 	if last.cut {
 		s.then = s.fail(io.ErrUnexpectedEOF, at)
@@ -70,14 +78,36 @@ func (s *Salvager) Next() ([]byte, error) {
 	return payload, nil
 }
 
+// end takes in that the stream ends with err: what is left of it belongs to no record.
+func (s *Salvager) end(err error) error {
+	s.skip(len(s.window.bytes()))
+	return err
+}
+
 // Skipped returns how many of the bytes passed so far belong to no record that survives.
 func (s *Salvager) Skipped() int64 { return s.skipped }
 
 // record looks at the record where the window begins. It returns the payload, its last frame, and
 // where in the window that stands.
 func (s *Salvager) record() (payload []byte, f foundFrame, at int, err error) {
-	s.joined = s.joined[:0]
+	s.joined, s.parts = s.joined[:0], s.parts[:0]
+	s.tries.forget(s.window.offset)
+	defer func() {
+		switch _, damaged := err.(*FormatError); {
+		case damaged && errors.Is(err, ErrTooLarge):
+			s.tries.failed(s.parts, 1) // behind another first part they may fit
+		case damaged:
+			s.tries.failed(s.parts, maxTries)
+		}
+	}()
 	for {
+		if at > 0 {
+			here := s.window.offset + int64(at)
+			if s.tries.exhausted(here) {
+				return nil, f, at, s.fail(fmt.Errorf("%w: it goes on as one that is damaged", ErrSplit), at)
+			}
+			s.parts = append(s.parts, here)
+		}
 		if f, err = s.frame(at, len(s.joined)); err != nil {
 			return nil, f, at, s.broken(err, at)
 		}
@@ -148,7 +178,8 @@ func (s *Salvager) search() error {
 		}
 		s.skip(at)
 		f, err := s.frame(0, 0)
-		if err == nil && f.followed && f.flag <= firstPart {
+		begins := f.flag == wholeRecord || f.flag == firstPart && !s.tries.exhausted(s.window.offset+int64(f.size))
+		if err == nil && f.followed && begins {
 			return nil
 		}
 		if _, none := err.(noFrame); err != nil && !none {
@@ -164,7 +195,7 @@ type foundFrame struct {
 	payload  []byte
 	size     int  // with header and padding, as far as the stream goes
 	cut      bool // the stream ends in the padding
-	followed bool // by a frame, or by the end of the stream
+	followed bool // by a frame, or by the end of the stream, but not by an error of the source
 }
 
 // A noFrame says why there is no frame.
@@ -195,14 +226,53 @@ func (s *Salvager) frame(at, sofar int) (f foundFrame, err error) {
 		return f, err
 	}
 	size := headerSize + padded(length)
-	if err := w.fill(at + size + 4); err != nil && err != io.EOF {
-		return f, err
-	}
+	ahead := w.fill(at + size + 4) // an error of the source comes again behind the frame
 	rest := w.bytes()[at:]
 	f = foundFrame{flag: word >> 29, payload: rest[headerSize:][:length], size: min(size, len(rest))}
-	f.cut = f.size < size
-	f.followed = couldBeMagic(rest[f.size:]) // as no bytes could
+	f.cut = f.size < size && ahead == io.EOF
+	f.followed = (ahead == nil || ahead == io.EOF) && couldBeMagic(rest[f.size:]) // as no bytes could
 	return f, nil
+}
+
+// tries counts, for each part behind a first one, the split records with it that failed. What
+// follows a part does not depend on what comes before, so a part behind which the frames are
+// broken is no part of any record.
+type tries struct {
+	begin  int64   // in the stream
+	counts []uint8 // by the byte behind begin
+}
+
+// maxTries is how often a part is tried behind different first parts.
+const maxTries = 16
+
+func (t *tries) exhausted(offset int64) bool {
+	at := offset - t.begin
+	return at >= 0 && at < int64(len(t.counts)) && t.counts[at] >= maxTries
+}
+
+// failed adds n to the counts of parts, which ascend and begin where nothing is forgotten.
+func (t *tries) failed(parts []int64, n uint8) {
+	if len(parts) == 0 {
+		return
+	}
+	if missing := parts[len(parts)-1] - t.begin + 1 - int64(len(t.counts)); missing > 0 {
+		t.counts = append(t.counts, make([]uint8, missing)...)
+	}
+	for _, part := range parts {
+		count := &t.counts[part-t.begin]
+		*count = min(*count+n, maxTries)
+	}
+}
+
+// forget drops counts before offset, and moves the others only if that frees half.
+func (t *tries) forget(offset int64) {
+	switch passed := offset - t.begin; {
+	case passed >= int64(len(t.counts)):
+		t.begin, t.counts = offset, t.counts[:0]
+	case passed >= int64(len(t.counts))/2:
+		t.counts = t.counts[:copy(t.counts, t.counts[passed:])]
+		t.begin = offset
+	}
 }
 
 func (s *Salvager) maxSize() int {

@@ -190,6 +190,65 @@ func TestSalvagerReturnsWhatTheSourceSays(t *testing.T) {
 	}
 }
 
+// A source that fails just behind a record takes away nothing of it.
+func TestSalvagerReturnsWholeRecordsBeforeWhatTheSourceSays(t *testing.T) {
+	for _, maxPart := range []int{0, 24} {
+		records, whole := sealed(t, 3, maxPart) // the last one has 2 bytes of padding
+		for cut := range 3 {
+			s := recordio.NewSalvager(io.MultiReader(bytes.NewReader(whole[:len(whole)-cut]), iotest.ErrReader(errSum)))
+			for _, record := range records {
+				got, err := s.Next()
+				require.NoError(t, err)
+				require.Equal(t, record, got)
+			}
+			for range 2 {
+				_, err := s.Next()
+				require.Equal(t, errSum, err)
+			}
+			require.Zero(t, s.Skipped())
+		}
+	}
+}
+
+// The bytes behind the last record that survives are lost, whatever ends the stream.
+func TestSalvagerCountsWhatIsLeftWhenTheSourceFails(t *testing.T) {
+	_, whole := sealed(t, 2, 0)
+	s := recordio.NewSalvager(io.MultiReader(bytes.NewReader(whole[:50]), iotest.ErrReader(errSum)))
+	_, err := s.Next()
+	require.NoError(t, err)
+	_, err = s.Next()
+	require.Equal(t, errSum, err)
+	require.EqualValues(t, 10, s.Skipped())
+}
+
+// Each middle part hides a first part, behind which the same middle parts follow.
+func TestSalvagerTriesNoPartOften(t *testing.T) {
+	const first, middle, last = "\x0a\x23\xd7\xce\x00\x00\x00\x20", "\x0a\x23\xd7\xce\x08\x00\x00\x40", "\x0a\x23\xd7\xce\x00\x00\x00\x60"
+	for _, n := range []int{10, 1000, 10_000} {
+		parts := first + strings.Repeat(middle+first, n)
+		s := recordio.NewSalvager(strings.NewReader(parts))
+		_, damage := salvage(t, s)
+		require.Len(t, damage, 1, "as many as split records are tried")
+		require.EqualValues(t, len(parts), s.Skipped())
+
+		// The parts are complete, and what they hold is wrong.
+		checked := 0
+		s = recordio.NewSalvager(strings.NewReader(parts + last))
+		s.Check = func(payload []byte) error {
+			checked += len(payload)
+			return errSum
+		}
+		salvage(t, s)
+		require.LessOrEqual(t, checked, 20*len(parts))
+
+		// They are too large together.
+		s = recordio.NewSalvager(strings.NewReader(parts + last))
+		s.MaxSize = 4 * n
+		_, damage = salvage(t, s)
+		require.LessOrEqual(t, len(damage), 20)
+	}
+}
+
 // On every golden file the first damage is the Reader's error, and what comes before survives.
 func TestSalvagerAgreesWithReaderOnGoldenFiles(t *testing.T) {
 	dir, files := goldenFiles(t)

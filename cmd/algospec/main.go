@@ -11,6 +11,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -67,6 +68,10 @@ func run(ctx context.Context, args []string, streams console.Streams) int {
 	case ctx.Err() != nil:
 		fmt.Fprintln(streams.Err, "algospec: stopped")
 		return exitInterrupted
+	}
+	if usage, ok := errors.AsType[console.UsageError](err); ok {
+		fmt.Fprintf(streams.Err, "algospec: %v (see algospec --help)\n", usage)
+		return exitUsage
 	}
 	if !console.Told(err) {
 		fmt.Fprintf(streams.Err, "algospec: %v\n", err)

@@ -14,6 +14,7 @@ import (
 type npyWriter struct {
 	dst    *bufio.Writer
 	seeker io.WriteSeeker // nil where the number of rows is known
+	noSeek error          // why there must be no rows
 	begin  int64          // of the array in seeker
 	rows   int64          // so far
 	want   int64          // where seeker is nil
@@ -32,9 +33,10 @@ func newNPYWriter(dst io.Writer, opts WriteOptions) (*npyWriter, error) {
 			w.begin, err = seeker.Seek(0, io.SeekCurrent)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("convert: a .npy begins with its number of rows, which must be given where the destination cannot seek: %w", err)
+			w.noSeek = fmt.Errorf("convert: a .npy begins with its number of rows, which must be given where the destination cannot seek: %w", err)
+		} else {
+			w.seeker = seeker
 		}
-		w.seeker = seeker
 	}
 	if opts.Labels != nil {
 		labels, err := newNPYWriter(opts.Labels, WriteOptions{Rows: opts.Rows})
@@ -48,6 +50,9 @@ func newNPYWriter(dst io.Writer, opts WriteOptions) (*npyWriter, error) {
 }
 
 func (w *npyWriter) Write(row Row) error {
+	if w.noSeek != nil {
+		return w.noSeek
+	}
 	if w.seeker == nil && w.rows == w.want {
 		return fmt.Errorf("npy: more than the %d rows announced", w.want)
 	}

@@ -46,17 +46,13 @@ func (w *npzWriter) addSparse(row Row) error {
 	if row.Keys == nil {
 		columns = len(row.Values)
 	}
-	switch s := &w.shape; {
+	switch {
 	case columns == 0:
-		return errNoWidth
+		return ErrNoWidth
 	case columns > math.MaxInt32:
 		return errorf("a row of %d features", columns)
-	case !s.set:
-		s.columns, s.labels, s.set = columns, len(row.Label), true
-	case columns != s.columns:
-		return errorf("%d features, want %d as in the first row", columns, s.columns)
 	}
-	if err := w.shape.checkLabel(row); err != nil {
+	if err := w.shape.check(row); err != nil {
 		return err
 	}
 	if row.Keys == nil {

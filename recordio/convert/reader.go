@@ -52,7 +52,7 @@ func NewReader(format Format, src io.Reader, opts ReadOptions) (Reader, error) {
 		return nil, fmt.Errorf("convert: unknown format %q", format)
 	}
 	if opts.Columns > 0 {
-		r = &widened{Reader: r, columns: opts.Columns}
+		r = Widen(r, opts.Columns)
 	}
 	if opts.LabelSize > 0 && (format == CSV || format == NPY || format == NPZ) {
 		r = &labelled{Reader: r, size: opts.LabelSize}
@@ -95,6 +95,10 @@ func (r *recordReader) Next() (Row, error) {
 	}
 	return row, nil
 }
+
+// Widen returns the rows of src, of which those sparse ones that do not tell their width are so many
+// columns wide. A key past that is an error.
+func Widen(src Reader, columns int) Reader { return &widened{Reader: src, columns: columns} }
 
 // widened tells sparse rows their width.
 type widened struct {

@@ -136,6 +136,9 @@ func TestLabelsStandBesideANPY(t *testing.T) {
 func TestRowsThatDoNotFitAreRefused(t *testing.T) {
 	nan := float32(math.NaN())
 	row := convert.Row{Columns: 2, Values: []float32{1, 2}}
+	unknown := convert.Row{Keys: []int32{1}, Values: []float32{1}} // how wide it is
+	labelled := convert.Row{Columns: 2, Values: []float32{1, 2}, Label: []float32{1}}
+	three := convert.Row{Columns: 3, Keys: []int32{2}, Values: []float32{1}}
 	for _, c := range []struct {
 		format convert.Format
 		rows   []convert.Row
@@ -143,7 +146,7 @@ func TestRowsThatDoNotFitAreRefused(t *testing.T) {
 	}{
 		{convert.CSV, []convert.Row{row, {Columns: 1, Values: []float32{1}}}, "row 1: 1 features, want 2 as in the first row"},
 		{convert.CSV, []convert.Row{row, {Columns: 2, Values: []float32{1, 2}, Label: []float32{1}}}, "row 1: a label of 1 values, want 0 as in the first row"},
-		{convert.NPY, []convert.Row{{Keys: []int32{}}}, "row 0: a sparse row that does not tell its width, where that is needed (ReadOptions.Columns gives it)"},
+		{convert.NPY, []convert.Row{{Keys: []int32{}}}, "row 0: a sparse row does not tell its width, which the output needs"},
 		{convert.NPY, []convert.Row{{}}, "row 0: a row of no features"},
 		{convert.NPY, []convert.Row{{Keys: []int32{}, Columns: 1 << 30}}, "row 0: a sparse row of 1073741824 features is too wide to be made dense"},
 		{convert.NPZ, []convert.Row{{Keys: []int32{5}, Values: []float32{1}, Columns: 5}}, "row 0: key 5 in a row of 5 features"},
@@ -151,7 +154,11 @@ func TestRowsThatDoNotFitAreRefused(t *testing.T) {
 		{convert.LibSVM, []convert.Row{{Keys: []int32{5}, Columns: 5}}, "row 0: 1 keys for 0 values"},
 		{convert.CSV, []convert.Row{{Columns: 2, Values: []float32{1, nan}}}, "row 0: number 1 is NaN"},
 		{convert.JSONLines, []convert.Row{{Columns: 1, Values: []float32{nan}}}, "row 0: number 0 is NaN"},
-		{convert.RecordIO, []convert.Row{{Keys: []int32{}}}, "row 0: a sparse row that does not tell its width, where that is needed (ReadOptions.Columns gives it)"},
+		{convert.RecordIO, []convert.Row{row, three}, "row 1: 3 features, want 2 as in the first row"},
+		{convert.RecordIO, []convert.Row{row, labelled}, "row 1: a label of 1 values, want 0 as in the first row"},
+		{convert.JSONLines, []convert.Row{unknown, row, three}, "row 2: 3 features, want 2 as in the first row"},
+		{convert.JSONLines, []convert.Row{unknown, labelled}, "row 1: a label of 1 values, want 0 as in the first row"},
+		{convert.RecordIO, []convert.Row{{Keys: []int32{}}}, "row 0: a sparse row does not tell its width, which the output needs"},
 	} {
 		w, err := convert.NewWriter(c.format, new(buffer), convert.WriteOptions{})
 		require.NoError(t, err)
@@ -185,4 +192,18 @@ func TestNonFiniteNumbersPassWhereAsked(t *testing.T) {
 		require.True(t, math.IsNaN(float64(rows[0].Values[0])))
 		require.Equal(t, row.Values[1:], rows[0].Values[1:])
 	}
+}
+
+// A .npy that cannot be written twice needs its number of rows, unless that is 0.
+func TestNPYOfNoRowsNeedsNoSeeker(t *testing.T) {
+	var stream, file bytes.Buffer
+	w, err := convert.NewWriter(convert.NPY, &stream, convert.WriteOptions{})
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	file.Write(encode(t, convert.NPY, nil))
+	require.Equal(t, file.Bytes(), stream.Bytes())
+
+	w, err = convert.NewWriter(convert.NPY, &stream, convert.WriteOptions{})
+	require.NoError(t, err)
+	require.ErrorContains(t, w.Write(convert.Row{Columns: 1, Values: []float32{1}}), "must be given where the destination cannot seek")
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/algospec/algospec/recordio"
 )
 
 // ManifestName is the name of the object, beside the shards, that holds their Manifest.
@@ -28,32 +30,34 @@ func Shard(create func(name string) (io.WriteCloser, error), src Reader, rows in
 		return nil, fmt.Errorf("convert: %d rows in %d shards", rows, n)
 	}
 	size := rows / int64(n)
+	var shape shape // of all shards
 	for i := range n {
 		name := ShardName(i, n)
 		if i == n-1 {
 			size = rows - size*int64(n-1)
 		}
-		if err := writeShard(create, name, src, size); err != nil {
+		if err := writeShard(create, name, src, size, &shape); err != nil {
 			return names, fmt.Errorf("%s: %w", name, err)
 		}
 		names = append(names, name)
 	}
-	if _, err := src.Next(); err != io.EOF {
-		return names, errors.Join(err, fmt.Errorf("convert: more than %d rows", rows))
+	switch _, err := src.Next(); err {
+	case io.EOF:
+		return names, nil
+	case nil:
+		return names, fmt.Errorf("convert: more than %d rows", rows)
+	default:
+		return names, err
 	}
-	return names, nil
 }
 
-func writeShard(create func(string) (io.WriteCloser, error), name string, src Reader, rows int64) (err error) {
+func writeShard(create func(string) (io.WriteCloser, error), name string, src Reader, rows int64, shape *shape) (err error) {
 	out, err := create(name)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, out.Close()) }()
-	w, err := NewWriter(RecordIO, out, WriteOptions{})
-	if err != nil {
-		return err
-	}
+	w := &recordWriter{records: recordio.NewWriter(out), shape: shape}
 	got, err := Copy(w, &first{Reader: src, left: rows})
 	if err != nil {
 		return err

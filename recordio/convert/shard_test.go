@@ -75,9 +75,30 @@ func TestShardRefusesAWrongCount(t *testing.T) {
 		_, err := convert.Shard(folder{}.create, numbered(7), rows, 3)
 		require.EqualError(t, err, want)
 	}
+	broken := errors.New("the disk broke")
+	_, err := convert.Shard(folder{}.create, &failing{numbered(6), broken}, 6, 3)
+	require.Equal(t, broken, err)
+	ragged := numbered(5)
+	ragged.rows = append(ragged.rows, convert.Row{Columns: 2, Values: []float32{1, 2}})
+	_, err = convert.Shard(folder{}.create, ragged, 6, 3)
+	require.EqualError(t, err, "matrix_2.pbr: row 1: 2 features, want 1 as in the first row")
 	full := errors.New("no space")
-	_, err := convert.Shard(func(string) (io.WriteCloser, error) { return nil, full }, numbered(7), 7, 3)
+	_, err = convert.Shard(func(string) (io.WriteCloser, error) { return nil, full }, numbered(7), 7, 3)
 	require.ErrorIs(t, err, full)
+}
+
+// failing is a Reader that ends with an error.
+type failing struct {
+	convert.Reader
+	err error
+}
+
+func (f *failing) Next() (convert.Row, error) {
+	row, err := f.Reader.Next()
+	if err == io.EOF {
+		err = f.err
+	}
+	return row, err
 }
 
 // TestManifest has what json.dumps of Python writes.

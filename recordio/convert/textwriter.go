@@ -95,10 +95,13 @@ func (w *libsvmWriter) pair(key int64, x float32) {
 }
 
 // A jsonWriter writes the forms that the built-in algorithms take.
-type jsonWriter struct{ text }
+type jsonWriter struct {
+	text
+	shape shape
+}
 
 func (w *jsonWriter) Write(row Row) error {
-	if err := errors.Join(w.check(row.Label), w.check(row.Values)); err != nil {
+	if err := errors.Join(w.shape.check(row), w.check(row.Label), w.check(row.Values)); err != nil {
 		return err
 	}
 	if row.Keys == nil {

@@ -11,7 +11,7 @@ import (
 
 // WriteOptions are how rows are written. The zero value is right where the destination is a file.
 type WriteOptions struct {
-	Rows      int64     // NPY: how many rows there will be; 0 means unknown, and the destination must be an io.Seeker
+	Rows      int64     // NPY: how many rows there will be; 0 means unknown: the destination must be an io.Seeker if there are any
 	Labels    io.Writer // NPY: gets the labels, a .npy too; nil means that they become the first columns
 	FromZero  bool      // LibSVM: indices count from 0
 	NonFinite bool      // CSV and LibSVM: writes NaN and infinite numbers, which are an error otherwise
@@ -22,7 +22,8 @@ type WriteOptions struct {
 //
 // CSV, NPY and a dense NPZ hold rows of one width, sparse ones made dense, and a label of one size
 // in front of them (in a NPZ it is an array of its own, "label"). The first row decides whether a
-// NPZ is dense. LibSVM leaves zeros out of dense rows, and has the label 0 where there is none.
+// NPZ is dense. RecordIO and JSON lines hold rows of one width, as far as sparse ones tell it, and
+// labels of one size, too. LibSVM leaves zeros out of dense rows, and has the label 0 where there is none.
 // JSON has no NaN.
 func NewWriter(format Format, dst io.Writer, opts WriteOptions) (Writer, error) {
 	if opts.Rows < 0 {
@@ -30,7 +31,7 @@ func NewWriter(format Format, dst io.Writer, opts WriteOptions) (Writer, error) 
 	}
 	switch format {
 	case RecordIO:
-		return recordWriter{recordio.NewWriter(dst)}, nil
+		return &recordWriter{records: recordio.NewWriter(dst), shape: new(shape)}, nil
 	case CSV:
 		return &csvWriter{text: newText(dst, opts)}, nil
 	case LibSVM:
@@ -50,27 +51,55 @@ func NewWriter(format Format, dst io.Writer, opts WriteOptions) (Writer, error) 
 	return nil, fmt.Errorf("convert: unknown format %q", format)
 }
 
-type recordWriter struct{ records *recordio.Writer }
+type recordWriter struct {
+	records *recordio.Writer
+	shape   *shape
+}
 
-func (w recordWriter) Write(row Row) error {
+func (w *recordWriter) Write(row Row) error {
+	if row.Keys != nil && row.Columns == 0 {
+		return ErrNoWidth
+	}
+	if err := w.shape.check(row); err != nil {
+		return err
+	}
 	if row.Keys == nil {
 		return w.records.WriteRow(row.Values, row.Label...)
-	}
-	if row.Columns == 0 {
-		return errNoWidth
 	}
 	return w.records.WriteSparseRow(row.Columns, row.Keys, row.Values, row.Label...)
 }
 
-func (w recordWriter) Close() error { return w.records.Flush() }
+func (w *recordWriter) Close() error { return w.records.Flush() }
 
-var errNoWidth error = &Error{Err: errors.New("a sparse row that does not tell its width, where that is needed (ReadOptions.Columns gives it)")}
+// ErrNoWidth is the error of a Writer for a sparse row that does not tell its width, where that is
+// needed. ReadOptions.Columns and Widen tell it.
+var ErrNoWidth error = &Error{Err: errors.New("a sparse row does not tell its width, which the output needs")}
 
 // A shape holds rows to the width and the label size of the first one.
 type shape struct {
 	columns, labels int
-	set             bool
+	set             bool // labels is known
+	wide            bool // columns is known
 	row             []float32
+}
+
+// check holds the row to what is known so far. A sparse row need not tell its width.
+func (s *shape) check(row Row) error {
+	columns, wide := row.Columns, row.Columns > 0
+	if row.Keys == nil {
+		columns, wide = len(row.Values), true
+	}
+	switch {
+	case !wide:
+	case !s.wide:
+		s.columns, s.wide = columns, true
+	case columns != s.columns:
+		return errorf("%d features, want %d as in the first row", columns, s.columns)
+	}
+	if !s.set {
+		s.labels, s.set = len(row.Label), true
+	}
+	return s.checkLabel(row)
 }
 
 // dense returns the row's values, made dense, valid until the next call.
@@ -81,17 +110,13 @@ func (s *shape) dense(row Row) ([]float32, error) {
 	}
 	switch {
 	case columns == 0 && row.Keys != nil:
-		return nil, errNoWidth
+		return nil, ErrNoWidth
 	case columns == 0:
 		return nil, errorf("a row of no features")
 	case row.Keys != nil && columns > recordio.MaxSparseWidth:
 		return nil, errorf("a sparse row of %d features is too wide to be made dense", columns)
-	case !s.set:
-		s.columns, s.labels, s.set = columns, len(row.Label), true
-	case columns != s.columns:
-		return nil, errorf("%d features, want %d as in the first row", columns, s.columns)
 	}
-	if err := s.checkLabel(row); err != nil || row.Keys == nil {
+	if err := s.check(row); err != nil || row.Keys == nil {
 		return row.Values, err
 	}
 	if len(row.Keys) != len(row.Values) {

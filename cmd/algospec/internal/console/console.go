@@ -4,6 +4,7 @@ package console
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -23,6 +24,12 @@ var ErrTold = errors.New("the output says what is wrong")
 
 // Told reports whether err needs no showing.
 func Told(err error) bool { return errors.Is(err, ErrTold) }
+
+// A UsageError says that the command line is wrong, which a command may find out from its input.
+type UsageError struct{ error }
+
+// Usagef returns a UsageError.
+func Usagef(format string, args ...any) error { return UsageError{fmt.Errorf(format, args...)} }
 
 // Printable returns text as it is if it can't harm a terminal or a table, and quoted otherwise.
 func Printable(text string) string {

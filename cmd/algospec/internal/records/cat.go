@@ -3,6 +3,7 @@ package records
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/algospec/algospec/cmd/algospec/internal/console"
@@ -12,15 +13,15 @@ import (
 // Cat shows records.
 type Cat struct {
 	Inputs []string `arg:"" name:"input" help:"${inputs}"`
-	N      int      `name:"records" short:"n" placeholder:"N" help:"Show the first N records only."`
+	N      *int     `name:"records" short:"n" placeholder:"N" help:"Show the first N records only."`
 	JSON   bool     `name:"json" help:"Show everything, as JSON lines: NaN and infinities as text, bytes as base64."`
 	framing
 }
 
 // Validate checks what the types do not.
 func (c *Cat) Validate() error {
-	if c.N < 0 {
-		return fmt.Errorf("-n %d: not a count", c.N)
+	if c.N != nil && *c.N < 0 {
+		return fmt.Errorf("-n %d: not a count", *c.N)
 	}
 	return nil
 }
@@ -41,12 +42,19 @@ func (c *Cat) Run(ctx context.Context, streams console.Streams) error {
 		defer in.progress.Done()
 	}
 	out := bufio.NewWriterSize(streams.Out, 64<<10)
-	defer out.Flush()
 	var to printer = &table{out: out, names: len(in.parts) > 1}
 	if c.JSON {
 		to = newJSONLines(out)
 	}
-	return c.copy(ctx, in, to)
+	return flushed(out, c.copy(ctx, in, to))
+}
+
+// flushed returns err, of writing to out, and what the flush of out says besides.
+func flushed(out *bufio.Writer, err error) error {
+	if flush := out.Flush(); !errors.Is(err, flush) {
+		return errors.Join(err, flush)
+	}
+	return err // a bufio.Writer says the same again
 }
 
 // copy shows the records. Payloads that are no Records are shown too, and are an error at the end.
@@ -54,6 +62,9 @@ func (c *Cat) copy(ctx context.Context, in *input, to printer) error {
 	var bad findings
 	var rec recordpb.Record
 	shown := 0
+	if c.N != nil && *c.N == 0 {
+		return nil
+	}
 	for r, err := range in.records(ctx) {
 		if err != nil {
 			return err
@@ -65,7 +76,7 @@ func (c *Cat) copy(ctx context.Context, in *input, to printer) error {
 		if err := to.print(r, &rec, problem); err != nil {
 			return err
 		}
-		if shown++; shown == c.N {
+		if shown++; c.N != nil && shown == *c.N {
 			break
 		}
 	}

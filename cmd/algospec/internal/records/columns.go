@@ -111,8 +111,7 @@ func (c *columns) finish() {
 		if i+1 < len(c.ends) {
 			covering += c.ends[i+1]
 		}
-		// A key that stands twice in a value counts twice.
-		zeros := max(0, covering-c.columns[i].keyed)
+		zeros := covering - c.columns[i].keyed
 		c.columns[i].merge(column{finite: zeros, zeros: zeros})
 	}
 }

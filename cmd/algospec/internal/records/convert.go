@@ -1,11 +1,14 @@
 package records
 
 import (
+	"cmp"
 	"compress/gzip"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/algospec/algospec/cmd/algospec/internal/console"
@@ -20,14 +23,20 @@ type Convert struct {
 	Out        string `arg:"" help:"A file, compressed with gzip if its name ends in .gz, or - for stdout."`
 	From       string `placeholder:"FORMAT" help:"Format of the input: pbr, csv, libsvm, jsonl, npy, npz, or a content type. Default: by the extension."`
 	To         string `placeholder:"FORMAT" help:"Format of the output, likewise."`
-	LabelSize  *int   `placeholder:"N" help:"csv, npy and dense npz: the first N columns are the label. Default: 0, or what the content type says."`
-	Columns    int    `placeholder:"N" help:"How wide sparse rows are that do not tell it. Default: as wide as the keys reach, for which libsvm is read twice."`
-	FromZero   bool   `help:"libsvm: indices count from 0."`
-	NonFinite  bool   `help:"csv and libsvm: allow NaN and infinities."`
-	Feature    string `placeholder:"NAME" help:"pbr: the feature that is the row. Default: values."`
-	Array      string `placeholder:"NAME" help:"npz: the array that holds the rows."`
-	LabelArray string `placeholder:"NAME" help:"npz: the array that holds the labels. Default: label, if there is one."`
+	LabelSize  *int   `placeholder:"N" help:"From csv, npy and dense npz: the first N columns are the label. Default: 0, or what the content type says."`
+	Columns    int    `placeholder:"N" help:"From libsvm, pbr and jsonl: how wide sparse rows are that do not tell it. Default: as wide as the keys reach, for which the input is read twice."`
+	FromZero   bool   `help:"From or to libsvm: indices count from 0."`
+	NonFinite  bool   `help:"From or to csv and libsvm: allow NaN and infinities."`
+	Feature    string `placeholder:"NAME" help:"From pbr: the feature that is the row. Default: values."`
+	Array      string `placeholder:"NAME" help:"From npz: the array that holds the rows."`
+	LabelArray string `placeholder:"NAME" help:"From npz: the array that holds the labels. Default: label, if there is one."`
 	framing
+}
+
+// Help returns what the flags do not tell.
+func (c *Convert) Help() string {
+	return "What is converted are rows of numbers and their labels. Of a pbr record that is one feature and the label " +
+		"\"values\"; its other features and labels, uid, metadata and configuration are left out, from pbr to pbr, too."
 }
 
 // Validate checks what the types do not.
@@ -60,6 +69,8 @@ type conversion struct {
 	from, to convert.Format
 	read     convert.ReadOptions
 	write    convert.WriteOptions
+	counted  bool  // there was a pass before
+	rows     int64 // that it found
 }
 
 // Run carries out the command.
@@ -74,6 +85,9 @@ func (c *Convert) Run(ctx context.Context, streams console.Streams) error {
 	}
 	job := &conversion{Convert: c, to: to, write: convert.WriteOptions{FromZero: c.FromZero, NonFinite: c.NonFinite}}
 	if err := job.setSource(in); err != nil {
+		return err
+	}
+	if err := job.checkFlags(); err != nil {
 		return err
 	}
 	if err := job.count(ctx, streams, in); err != nil {
@@ -112,16 +126,92 @@ func (j *conversion) setSource(in *input) (err error) {
 	return nil
 }
 
+// checkFlags refuses flags that say nothing about the two formats.
+func (j *conversion) checkFlags() error {
+	type formats []convert.Format
+	for _, flag := range []struct {
+		name     string
+		set      bool
+		from, to formats
+	}{
+		{"--label-size", j.LabelSize != nil, formats{convert.CSV, convert.NPY, convert.NPZ}, nil},
+		{"--columns", j.Columns > 0, formats{convert.LibSVM, convert.RecordIO, convert.JSONLines}, nil},
+		{"--from-zero", j.FromZero, formats{convert.LibSVM}, formats{convert.LibSVM}},
+		{"--non-finite", j.NonFinite, formats{convert.CSV, convert.LibSVM}, formats{convert.CSV, convert.LibSVM}},
+		{"--feature", j.Feature != "", formats{convert.RecordIO}, nil},
+		{"--multipart", j.Multipart == "dmlc", formats{convert.RecordIO}, nil},
+		{"--array", j.Array != "", formats{convert.NPZ}, nil},
+		{"--label-array", j.LabelArray != "", formats{convert.NPZ}, nil},
+	} {
+		if flag.set && !slices.Contains(flag.from, j.from) && !slices.Contains(flag.to, j.to) {
+			return console.Usagef("%s does not apply from %s to %s", flag.name, j.from, j.to)
+		}
+	}
+	return nil
+}
+
 // count makes a pass over the input where the output needs to know before what only the whole input
-// tells: the width of LibSVM's rows, the count of rows of a .npy that is a stream.
+// tells: the width of sparse rows, the count of rows of a .npy that is a stream.
 func (j *conversion) count(ctx context.Context, streams console.Streams, in *input) error {
-	width := j.from == convert.LibSVM && j.to != convert.LibSVM && j.Columns == 0
+	width, err := j.needsWidth(ctx, in)
 	length := j.to == convert.NPY && (j.Out == "-" || compressed(j.Out))
-	if !width && !length || j.In == "-" {
-		return nil
+	if err != nil || !width && !length {
+		return err
+	}
+	if length {
+		err = in.once("a .npy that is a stream")
+	} else if err = in.once("finding the width of its rows"); err != nil {
+		err = fmt.Errorf("%w: tell the width with --columns", err)
+	}
+	if err != nil {
+		return err
 	}
 	in.show(streams, "counting")
 	defer in.progress.Done()
+	columns := 0
+	err = j.each(ctx, in, func(src convert.Reader) error {
+		rows, wide, err := convert.Count(src)
+		j.rows += rows
+		columns = max(columns, wide)
+		return err
+	})
+	if width {
+		j.read.Columns = columns
+	}
+	j.write.Rows, j.counted = j.rows, true
+	return err
+}
+
+// needsWidth reports whether the sparse rows do not tell their width. Where the format leaves that
+// to the rows, the first one decides, if the input can be read again.
+func (j *conversion) needsWidth(ctx context.Context, in *input) (needs bool, err error) {
+	switch {
+	case j.to == convert.LibSVM || j.Columns > 0:
+		return false, nil
+	case j.from == convert.LibSVM:
+		return true, nil
+	case j.from != convert.RecordIO && j.from != convert.JSONLines || in.once("") != nil:
+		return false, nil
+	}
+	err = j.each(ctx, in, func(src convert.Reader) error {
+		row, err := src.Next()
+		if err == io.EOF {
+			return nil
+		}
+		needs = err == nil && row.Keys != nil && row.Columns == 0
+		return cmp.Or(err, errEnough)
+	})
+	if err == errEnough {
+		err = nil
+	}
+	return needs, err
+}
+
+// errEnough ends a pass before its end.
+var errEnough = errors.New("enough is known")
+
+// each does something with the rows of each part.
+func (j *conversion) each(ctx context.Context, in *input, do func(convert.Reader) error) error {
 	for s, err := range in.streams(ctx) {
 		if err != nil {
 			return err
@@ -130,13 +220,10 @@ func (j *conversion) count(ctx context.Context, streams console.Streams, in *inp
 		if err != nil {
 			return err
 		}
-		rows, columns, err := convert.Count(src)
-		if err != nil {
+		if err := do(src); err == errEnough {
+			return err
+		} else if err != nil {
 			return s.at(err)
-		}
-		j.write.Rows += rows
-		if width {
-			j.read.Columns = max(j.read.Columns, columns)
 		}
 	}
 	return nil
@@ -148,17 +235,20 @@ func (j *conversion) copy(ctx context.Context, in *input, to io.Writer) error {
 	if err != nil {
 		return err
 	}
-	for s, err := range in.streams(ctx) {
-		if err != nil {
-			return err
+	rows := int64(0)
+	err = j.each(ctx, in, func(src convert.Reader) error {
+		n, err := convert.Copy(dst, src)
+		rows += n
+		if errors.Is(err, convert.ErrNoWidth) {
+			err = fmt.Errorf("%w: tell it with --columns", err)
 		}
-		src, err := j.reader(in, s)
-		if err != nil {
-			return err
-		}
-		if _, err := convert.Copy(dst, src); err != nil {
-			return s.at(err)
-		}
+		return err
+	})
+	if err == nil && j.counted && rows != j.rows {
+		return errChanged
+	}
+	if err != nil {
+		return err
 	}
 	return dst.Close()
 }
@@ -167,7 +257,11 @@ func (j *conversion) copy(ctx context.Context, in *input, to io.Writer) error {
 func (j *conversion) reader(in *input, s stream) (convert.Reader, error) {
 	switch j.from {
 	case convert.RecordIO:
-		return &recordRows{records: in.reader(s), decoder: recordio.RowDecoder{Feature: j.Feature}}, nil
+		var rows convert.Reader = &recordRows{records: in.reader(s), decoder: recordio.RowDecoder{Feature: j.Feature}}
+		if j.read.Columns > 0 {
+			rows = convert.Widen(rows, j.read.Columns)
+		}
+		return rows, nil
 	case convert.NPZ:
 		if file, ok := s.stored.(*os.File); ok && !compressed(s.name) {
 			return convert.NewReader(j.from, file, j.read) // which is read where it lies

@@ -43,7 +43,9 @@ func directory(dir string) ([]part, error) {
 func file(path string, info fs.FileInfo) part {
 	open := func() (io.ReadCloser, error) { return os.Open(path) }
 	if info.Mode().IsRegular() {
-		return part{path, info.Size(), func(context.Context) (io.ReadCloser, error) { return open() }}
+		return part{name: path, size: info.Size(), replayable: true,
+			open: func(context.Context) (io.ReadCloser, error) { return open() }}
 	}
-	return part{path, -1, func(ctx context.Context) (io.ReadCloser, error) { return interruptible(ctx, open), nil }}
+	return part{name: path, size: -1,
+		open: func(ctx context.Context) (io.ReadCloser, error) { return interruptible(ctx, open), nil }}
 }

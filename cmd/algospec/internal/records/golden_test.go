@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -176,6 +177,10 @@ func requireNumbers(t *testing.T, value goldenValue, want []any, got any) {
 	}
 }
 
+// misfits are the golden files with one record that no reader of rows accepts.
+var misfits = []string{"sparse_duplicate_keys", "sparse_count_mismatch", "sparse_key_past_shape", "dense_shape_mismatch",
+	"keys_uint64", "wire_overlong_varints"}
+
 // Verify finds as many records good as are.
 func TestVerifyGolden(t *testing.T) {
 	dir, cases := goldenCases(t)
@@ -190,6 +195,9 @@ func TestVerifyGolden(t *testing.T) {
 					good--
 				}
 			}
+			if slices.Contains(misfits, c.Name) {
+				good--
+			}
 			var out bytes.Buffer
 			verify := Verify{Inputs: []string{filepath.Join(dir, c.File)}, framing: c.framing()}
 			err := verify.Run(t.Context(), console.Streams{Out: &out})
@@ -201,7 +209,7 @@ func TestVerifyGolden(t *testing.T) {
 			require.ErrorIs(t, err, console.ErrTold)
 			require.Contains(t, out.String(), "damaged: "+filepath.Join(dir, c.File)+": recordio: record ")
 			if c.FramingError == "" {
-				require.Contains(t, out.String(), fmt.Sprintf("%s survive", records(int64(good))))
+				require.Contains(t, out.String(), fmt.Sprintf("\n%s survive", records(int64(good))))
 			}
 		})
 	}

@@ -21,6 +21,8 @@ type part struct {
 	name string // for people
 	size int64  // as stored; negative where it is not known
 	open func(context.Context) (io.ReadCloser, error)
+
+	replayable bool // opens again with the same content, as a pipe does not
 }
 
 // An input is all parts that a command reads, in order.
@@ -52,6 +54,19 @@ func find(ctx context.Context, streams console.Streams, arg string) ([]part, err
 	}
 	return files(arg)
 }
+
+// once returns the error of input that can't be read twice, as what needs it to; nil where it can.
+func (in *input) once(what string) error {
+	for i := range in.parts {
+		if p := &in.parts[i]; !p.replayable {
+			return p.at(fmt.Errorf("it can't be read twice, as %s needs", what))
+		}
+	}
+	return nil
+}
+
+// errChanged is the error of a second pass that does not find what the first one did.
+var errChanged = errors.New("the input has changed while it was read")
 
 // show shows the progress of reading the input.
 func (in *input) show(streams console.Streams, description string) {
@@ -169,7 +184,7 @@ func stdin(src io.Reader) part {
 			size = info.Size()
 		}
 	}
-	return part{"stdin", size, func(ctx context.Context) (io.ReadCloser, error) {
+	return part{name: "stdin", size: size, open: func(ctx context.Context) (io.ReadCloser, error) {
 		return interruptible(ctx, func() (io.ReadCloser, error) { return io.NopCloser(src), nil }), nil
 	}}
 }

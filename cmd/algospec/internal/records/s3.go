@@ -48,9 +48,10 @@ func objects(ctx context.Context, uri string) ([]part, error) {
 	parts := make([]part, len(found))
 	for i, o := range found {
 		parts[i] = part{
-			name: "s3://" + o.Bucket + "/" + o.Key,
-			size: o.Size,
-			open: func(ctx context.Context) (io.ReadCloser, error) { return all.open(ctx, i, found) },
+			name:       "s3://" + o.Bucket + "/" + o.Key,
+			size:       o.Size,
+			replayable: true,
+			open:       func(ctx context.Context) (io.ReadCloser, error) { return all.open(ctx, i, found) },
 		}
 	}
 	return parts, nil
@@ -74,6 +75,9 @@ type prefix struct {
 // open opens object i. A pass over the objects begins with the first.
 func (p *prefix) open(ctx context.Context, i int, objects []s3stream.Object) (io.ReadCloser, error) {
 	if i == 0 {
+		if p.stream != nil { // a pass that did not reach the last object
+			p.stream.Close()
+		}
 		stream, err := p.source.Open(ctx, 0)
 		if err != nil {
 			return nil, err
@@ -101,5 +105,7 @@ func (o object) Close() error {
 	if !o.last {
 		return nil
 	}
-	return o.stream.Close()
+	stream := o.stream
+	o.stream = nil
+	return stream.Close()
 }

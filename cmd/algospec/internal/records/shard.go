@@ -2,6 +2,7 @@ package records
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,39 +36,46 @@ func (c *Shard) Validate() error {
 // Run carries out the command: the first n-1 shards get floor(rows/n) rows each, the last one the
 // rest (container contract, 2.7 and 5.4). The frames are copied as they are.
 func (c *Shard) Run(ctx context.Context, streams console.Streams) error {
+	in, err := open(ctx, streams, c.framing, []string{c.Input})
+	if err != nil {
+		return err
+	}
+	if err := in.once("shard"); err != nil {
+		return err
+	}
 	to, err := newSink(ctx, c.Out)
 	if err != nil {
 		return err
 	}
-	rows, err := c.count(ctx, streams)
+	rows, err := c.count(ctx, streams, in)
 	if err != nil {
 		return err
 	}
 	if rows < int64(c.N) {
 		return fmt.Errorf("%s can't fill %s", records(rows), count(int64(c.N), "shard", "shards"))
 	}
-	names, err := c.write(ctx, streams, to, rows)
+	names, err := c.write(ctx, streams, in, to, rows)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(streams.Out, "%s in %s of %s, the last of %d\n", records(rows),
-		count(int64(c.N), "shard", "shards"), records(rows/int64(c.N)), rows-int64(c.N-1)*(rows/int64(c.N)))
 	prefix := c.Prefix
 	if prefix == "" {
 		prefix = to.prefix()
 	}
-	return to.create(ctx, convert.ManifestName, func(w io.Writer) error {
+	err = to.create(ctx, convert.ManifestName, func(w io.Writer) error {
 		_, err := w.Write(convert.Manifest(prefix, names))
 		return err
 	})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(streams.Out, "%s in %s of %s, the last of %d\n", records(rows),
+		count(int64(c.N), "shard", "shards"), records(rows/int64(c.N)), rows-int64(c.N-1)*(rows/int64(c.N)))
+	return err
 }
 
 // count returns how many records there are.
-func (c *Shard) count(ctx context.Context, streams console.Streams) (rows int64, err error) {
-	in, err := open(ctx, streams, c.framing, []string{c.Input})
-	if err != nil {
-		return 0, err
-	}
+func (c *Shard) count(ctx context.Context, streams console.Streams, in *input) (rows int64, err error) {
 	in.show(streams, "counting")
 	defer in.progress.Done()
 	for _, err := range in.records(ctx) {
@@ -80,11 +88,7 @@ func (c *Shard) count(ctx context.Context, streams console.Streams) (rows int64,
 }
 
 // write writes the shards and returns their names.
-func (c *Shard) write(ctx context.Context, streams console.Streams, to sink, rows int64) (names []string, err error) {
-	in, err := open(ctx, streams, c.framing, []string{c.Input})
-	if err != nil {
-		return nil, err
-	}
+func (c *Shard) write(ctx context.Context, streams console.Streams, in *input, to sink, rows int64) (names []string, err error) {
 	in.show(streams, "sharding")
 	defer in.progress.Done()
 	next, stop := iter.Pull2(in.frames(ctx))
@@ -101,10 +105,11 @@ func (c *Shard) write(ctx context.Context, streams console.Streams, to sink, row
 		}
 		names = append(names, name)
 	}
+	if _, err, more := next(); more {
+		return nil, cmp.Or(err, errChanged)
+	}
 	return names, nil
 }
-
-var errChanged = errors.New("the input has changed while it was read")
 
 func copyFrames(w io.Writer, next func() ([]byte, error, bool), n int64) error {
 	for range n {

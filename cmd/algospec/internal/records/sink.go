@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -28,7 +29,7 @@ type sink interface {
 }
 
 // newSink returns the sink that is a directory or an S3 prefix. A directory is made; shards of an
-// earlier run in it, which would be read along with new ones, are an error.
+// earlier run there, which would be read along with new ones, are an error.
 func newSink(ctx context.Context, out string) (sink, error) {
 	if rest, ok := strings.CutPrefix(out, "s3://"); ok {
 		bucket, key, _ := strings.Cut(rest, "/")
@@ -39,22 +40,30 @@ func newSink(ctx context.Context, out string) (sink, error) {
 			key += "/"
 		}
 		client, err := newS3(ctx)
-		return bucketSink{client, bucket, key}, err
+		if err != nil {
+			return nil, err
+		}
+		b := bucketSink{client, bucket, key}
+		return b, b.checkEmpty(ctx)
 	}
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return nil, err
 	}
 	for _, pattern := range []string{"matrix_*.pbr", convert.ManifestName} {
 		if old, _ := filepath.Glob(filepath.Join(escape(out), pattern)); len(old) > 0 {
-			return nil, fmt.Errorf("%s: there are shards already, such as %s", console.Printable(out), filepath.Base(old[0]))
+			return nil, thereAreShards(out, filepath.Base(old[0]))
 		}
 	}
 	return dirSink(out), nil
 }
 
+func thereAreShards(out, name string) error {
+	return fmt.Errorf("%s: there are shards already, such as %s", console.Printable(out), console.Printable(name))
+}
+
 // escape returns a pattern that matches the path alone.
-func escape(path string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+func escape(dir string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
 }
 
 // A dirSink is a directory.
@@ -65,11 +74,11 @@ func (d dirSink) create(_ context.Context, name string, content content) error {
 }
 
 func (d dirSink) prefix() string {
-	path, err := filepath.Abs(string(d))
+	dir, err := filepath.Abs(string(d))
 	if err != nil {
-		path = string(d)
+		dir = string(d)
 	}
-	return filepath.ToSlash(path) + "/"
+	return filepath.ToSlash(dir) + "/"
 }
 
 // buffered returns content that writes less often.
@@ -84,6 +93,29 @@ func buffered(c content) content {
 type bucketSink struct {
 	client      *s3.Client
 	bucket, key string
+}
+
+// checkEmpty checks that there are no shards.
+func (b bucketSink) checkEmpty(ctx context.Context) error {
+	for _, begin := range []string{"matrix_", convert.ManifestName} {
+		pages := s3.NewListObjectsV2Paginator(b.client, &s3.ListObjectsV2Input{
+			Bucket: aws.String(b.bucket), Prefix: aws.String(b.key + begin),
+		})
+		for pages.HasMorePages() {
+			page, err := pages.NextPage(ctx)
+			if err != nil {
+				return fmt.Errorf("%s: looking for shards: %w", console.Printable(b.prefix()), err)
+			}
+			for _, object := range page.Contents {
+				name := strings.TrimPrefix(aws.ToString(object.Key), b.key)
+				shard, _ := path.Match("matrix_*.pbr", name)
+				if shard || name == convert.ManifestName {
+					return thereAreShards(b.prefix(), name)
+				}
+			}
+		}
+	}
+	return nil
 }
 
 func (b bucketSink) create(ctx context.Context, name string, content content) error {

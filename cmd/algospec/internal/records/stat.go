@@ -2,6 +2,7 @@ package records
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -103,14 +104,22 @@ func check(payload []byte, rec *recordpb.Record) error {
 	if err := decode(payload, rec); err != nil {
 		return err
 	}
-	for kind, values := range map[string]map[string]*recordpb.Value{"feature": rec.GetFeatures(), "label": rec.GetLabel()} {
-		for name, value := range values {
-			if err := tensorOf(value).misfit(); err != nil {
-				return fmt.Errorf("%s %s: %w", kind, shortText(name), err)
-			}
+	return cmp.Or(misfit("feature", rec.GetFeatures()), misfit("label", rec.GetLabel()))
+}
+
+// misfit returns what does not fit in the values of a kind, in the order of their names.
+func misfit(kind string, values map[string]*recordpb.Value) error {
+	var first string
+	var problem error
+	for name, value := range values {
+		if problem != nil && name > first {
+			continue
+		}
+		if err := tensorOf(value).misfit(); err != nil {
+			first, problem = name, fmt.Errorf("%s %s: %w", kind, shortText(name), err)
 		}
 	}
-	return nil
+	return problem
 }
 
 // tell writes the statistics for people.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -114,12 +115,21 @@ func (t tensor) misfit() error {
 		return fmt.Errorf("%d keys for %d values", len(t.keys), t.len())
 	case !t.sparse() && columns != uint64(t.len()):
 		return fmt.Errorf("%d values in a shape of %d", t.len(), columns)
-	case !known:
+	}
+	ascending := true
+	for i, key := range t.keys {
+		if known && key >= columns {
+			return fmt.Errorf("key %d in a row of %d", key, columns)
+		}
+		ascending = ascending && (i == 0 || key > t.keys[i-1])
+	}
+	if ascending {
 		return nil
 	}
-	for _, key := range t.keys {
-		if key >= columns {
-			return fmt.Errorf("key %d in a row of %d", key, columns)
+	sorted := slices.Sorted(slices.Values(t.keys))
+	for i := 1; i < len(sorted); i++ {
+		if sorted[i] == sorted[i-1] {
+			return fmt.Errorf("key %d twice", sorted[i])
 		}
 	}
 	return nil

@@ -60,8 +60,11 @@ func (c *Verify) Run(ctx context.Context, streams console.Streams) error {
 		_, err := fmt.Fprintf(streams.Out, "good: %s\n", records(whole.good))
 		return err
 	}
-	fmt.Fprintf(streams.Out, "%s survive; damage in %s, %s bytes lost\n",
+	_, err = fmt.Fprintf(streams.Out, "%s survive; damage in %s, %s bytes lost\n",
 		records(whole.good), places(whole.damages), humanize.Comma(whole.skipped))
+	if err != nil {
+		return err
+	}
 	return console.ErrTold
 }
 
@@ -77,7 +80,9 @@ func (c *Verify) verify(ctx context.Context, in *input, out io.Writer, keep func
 			return whole, err
 		}
 		if part.damages > 0 {
-			fmt.Fprintf(out, "damaged: %v\n", part.first)
+			if _, err := fmt.Fprintf(out, "damaged: %v\n", part.first); err != nil {
+				return whole, err
+			}
 		}
 		whole.add(part)
 	}
@@ -88,7 +93,7 @@ func (c *Verify) verifyPart(s stream, keep func([]byte) error) (v verdict, err e
 	var rec recordpb.Record
 	salvager := recordio.NewSalvager(s)
 	salvager.Multipart, salvager.MaxSize = c.multipart(), int(c.MaxRecord)
-	salvager.Check = func(payload []byte) error { return decode(payload, &rec) }
+	salvager.Check = func(payload []byte) error { return check(payload, &rec) }
 	defer func() { v.skipped = salvager.Skipped() }()
 	for {
 		payload, err := salvager.Next()
