@@ -143,7 +143,7 @@ func (p *contentTypeParser) quoted(name string) (string, error) {
 		case c == '"':
 			p.rest = p.rest[i+1:]
 			return value.String(), nil
-		case c == '\\' && i+1 < len(p.rest) && p.rest[i+1] >= ' ':
+		case c == '\\' && i+1 < len(p.rest) && p.rest[i+1] >= ' ' && p.rest[i+1] != 0x7f:
 			i++
 			value.WriteByte(p.rest[i])
 		case c < ' ' && c != '\t' || c == 0x7f:
