@@ -251,6 +251,17 @@ func TestRowsAgreeWithTheGeneratedMessage(t *testing.T) {
 	})
 }
 
+// The layout of the record before must not hide a difference anywhere in the next.
+func TestEveryChangedByteOfARecordCounts(t *testing.T) {
+	for i := range denseLabelled {
+		for bit := range 8 {
+			changed := bytes.Clone(denseLabelled)
+			changed[i] ^= 1 << bit
+			agree(t, denseLabelled, changed, 3)
+		}
+	}
+}
+
 func FuzzRows(f *testing.F) {
 	for _, payload := range [][]byte{denseLabelled, sparse, allZero, unpacked, nil} {
 		f.Add(denseLabelled, payload, uint16(3))
