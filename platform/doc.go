@@ -13,9 +13,8 @@
 // Run lists the channels' objects, lays out the tree that the contract describes, makes a named
 // pipe for each channel and epoch, starts the algorithm as a child process or a goroutine, feeds
 // the pipes from S3, and stores what the algorithm saved as model.tar.gz under the documented key.
-// Whatever happens, it leaves no pipe or file
-// behind, and no process of the group that it started. Section 11.1 of the container
-// contract is the life-cycle it follows.
+// Whatever happens, it leaves no pipe or file behind, and no process of the group that it started.
+// Section 11.1 of the container contract is the life-cycle it follows.
 //
 // This version has one host and Pipe mode. Package s3test is an S3 server to go with it, and
 // s3stream the reader of its objects.
