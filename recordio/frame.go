@@ -9,8 +9,10 @@ import (
 const (
 	magic      = 0xced7230a // first word of a frame, little endian
 	headerSize = 8          // magic, then flag (3 bits) and length (29 bits)
-	maxPart    = 1<<29 - 1  // the longest part, in bytes
 )
+
+// MaxPart is the length in bytes of the longest part of a record: all that a frame can say.
+const MaxPart = 1<<29 - 1
 
 // The flag of a frame says which part of a record it holds.
 const (

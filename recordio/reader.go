@@ -63,9 +63,9 @@ func (r *Reader) buffered() (payload []byte, ok bool) {
 		return nil, false
 	}
 	head := binary.LittleEndian.Uint64(b)
-	length := int(head >> 32) // above maxPart with any flag but wholeRecord
+	length := int(head >> 32) // above MaxPart with any flag but wholeRecord
 	size := headerSize + padded(length)
-	if uint32(head) != magic || length > maxPart || size > len(b) || length > r.maxSize() {
+	if uint32(head) != magic || length > MaxPart || size > len(b) || length > r.maxSize() {
 		return nil, false
 	}
 	r.last = r.offset
@@ -153,7 +153,7 @@ func (r *Reader) part(sofar int) ([]byte, uint32, error) {
 		return nil, 0, r.fail(badMagic(head, begin == 0), begin)
 	}
 	word := binary.LittleEndian.Uint32(head[4:])
-	flag, length := word>>29, int(word&maxPart)
+	flag, length := word>>29, int(word&MaxPart)
 	if limit := r.maxSize(); length > limit-sofar {
 		return nil, 0, r.fail(fmt.Errorf("%w: over %d bytes", ErrTooLarge, limit), begin)
 	}

@@ -216,7 +216,7 @@ func (s *Salvager) frame(at, sofar int) (f foundFrame, err error) {
 		return f, noFrame{io.ErrUnexpectedEOF}
 	}
 	word := binary.LittleEndian.Uint32(head[4:])
-	length := int(word & maxPart)
+	length := int(word & MaxPart)
 	if limit := s.maxSize(); length > limit-sofar {
 		return f, noFrame{fmt.Errorf("%w: over %d bytes", ErrTooLarge, limit)}
 	}

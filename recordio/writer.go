@@ -37,9 +37,9 @@ func (w *Writer) Write(payload []byte) error {
 	if w.Multipart == DMLC {
 		return w.writeDMLC(payload)
 	}
-	limit := maxPart
+	limit := MaxPart
 	if w.MaxPart > 0 {
-		limit = min(w.MaxPart, maxPart)
+		limit = min(w.MaxPart, MaxPart)
 	}
 	first := true
 	for ; len(payload) > limit; payload = payload[limit:] {
@@ -81,15 +81,28 @@ func partFlag(first, last bool) uint32 {
 }
 
 func (w *Writer) frame(flag uint32, part []byte) error {
-	if len(part) > maxPart {
+	if len(part) > MaxPart {
 		return ErrTooLarge // of the DMLC way, which cannot cut elsewhere
 	}
-	head := binary.LittleEndian.AppendUint32(w.dst.AvailableBuffer(), magic)
-	head = binary.LittleEndian.AppendUint32(head, flag<<29|uint32(len(part)))
-	_, headErr := w.dst.Write(head)
+	_, headErr := w.dst.Write(appendHeader(w.dst.AvailableBuffer(), flag, len(part)))
 	_, partErr := w.dst.Write(part)
 	_, padErr := w.dst.WriteString("\x00\x00\x00"[:padded(len(part))-len(part)])
 	return errors.Join(headErr, partErr, padErr)
+}
+
+// AppendHeader appends the header of a frame, for who writes a payload as it comes: the bytes of
+// one part of a record, its first, its last, or both, follow, and after them zeros up to a multiple
+// of four. A part has MaxPart bytes at most.
+func AppendHeader(b []byte, first, last bool, length int) []byte {
+	if length < 0 || length > MaxPart {
+		panic("recordio: no part can be so long")
+	}
+	return appendHeader(b, partFlag(first, last), length)
+}
+
+func appendHeader(b []byte, flag uint32, length int) []byte {
+	b = binary.LittleEndian.AppendUint32(b, magic)
+	return binary.LittleEndian.AppendUint32(b, flag<<29|uint32(length))
 }
 
 // WriteRow writes a dense float32 row, with a label of so many values or, given none, without

@@ -15,6 +15,10 @@ var (
 	// ErrVanished means that an object was deleted after it was listed.
 	ErrVanished = errors.New("the object is gone since it was listed")
 
+	// ErrChecksum means that the bytes of an object are not those that S3 has
+	// a checksum of.
+	ErrChecksum = errors.New("checksum mismatch")
+
 	// ErrNoObjects means that no key starts with a prefix.
 	ErrNoObjects = errors.New("no objects")
 )

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/stretchr/testify/require"
 
@@ -25,7 +24,7 @@ func readObjects(t *testing.T, server *s3test.Server, mischief func()) ([]byte, 
 	objects, err := List(t.Context(), server.Client(), "s3://data/")
 	require.NoError(t, err)
 	mischief()
-	stream, err := NewSource(impatient(server), objects, small).Open(t.Context(), 0)
+	stream, err := NewSource(server.Client(), objects, small).Open(t.Context(), 0)
 	require.NoError(t, err)
 	defer stream.Close()
 	return io.ReadAll(stream)
@@ -169,7 +168,7 @@ func TestBodyThatAlwaysBreaksIsAnErrorWithItsByte(t *testing.T) {
 	require.True(t, bytes.HasPrefix(want, got))
 }
 
-func TestThrottlingIsLeftToTheRetryer(t *testing.T) {
+func TestThrottlingIsWaitedOutAndHalvesTheRequests(t *testing.T) {
 	server := startServer(t)
 	want := fillBucket(t, server, 100, 8_000, 100)
 	objects, err := List(t.Context(), server.Client(), "s3://data/")
@@ -177,28 +176,36 @@ func TestThrottlingIsLeftToTheRetryer(t *testing.T) {
 	var mu sync.Mutex
 	seen := map[string]int{}
 	server.SetFault(func(r *http.Request) *s3test.Fault {
-		if !isGet(r) {
-			return nil
-		}
 		mu.Lock()
 		defer mu.Unlock()
-		if seen[r.URL.Path]++; seen[r.URL.Path] <= 2 {
+		if seen[r.URL.Path]++; seen[r.URL.Path] <= 2 && isGet(r) {
 			return &s3test.Fault{Status: 503, Code: "SlowDown"}
 		}
 		return nil
 	})
-	patient := server.Client(func(o *s3.Options) {
-		o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) { o.MaxBackoff = 1 })
-	})
-	stream, err := NewSource(patient, objects, small).Open(t.Context(), 0)
+	source := NewSource(server.Client(), objects, small)
+	stream, err := source.Open(t.Context(), 0)
 	require.NoError(t, err)
 	defer stream.Close()
 	got, err := io.ReadAll(stream)
 	require.NoError(t, err)
 	require.True(t, bytes.Equal(got, want))
+	stats := source.Stats()
+	require.EqualValues(t, 6, stats.Throttled)
+	require.EqualValues(t, 6, stats.Retries)
+	require.EqualValues(t, 9, stats.Requests)
+}
 
-	clear(seen)
-	_, err = readObjects(t, server, func() {}) // a client that does not retry
+func TestThrottlingThatLastsIsAnError(t *testing.T) {
+	server := startServer(t)
+	fillBucket(t, server, 100)
+	server.SetFault(func(r *http.Request) *s3test.Fault {
+		if isGet(r) {
+			return &s3test.Fault{Status: 503, Code: "SlowDown"}
+		}
+		return nil
+	})
+	_, err := readObjects(t, server, func() {})
 	var failed *ObjectError
 	require.ErrorAs(t, err, &failed)
 	require.False(t, failed.ClientError())
@@ -223,7 +230,7 @@ func TestForbiddenObjectIsTheClientsFault(t *testing.T) {
 
 func TestServerThatIgnoresTheRangeIsNotBelieved(t *testing.T) {
 	client := &memoryClient{bodies: [][]byte{make([]byte, 30_000)}}
-	stream, err := NewSource(rangeless{client}, []Object{{"data", "0", "", 30_000}}, small).Open(t.Context(), 0)
+	stream, err := NewSource(rangeless{client}, Objects{{Bucket: "data", Key: "0", Size: 30_000}}, small).Open(t.Context(), 0)
 	require.NoError(t, err)
 	defer stream.Close()
 	_, err = io.ReadAll(stream)

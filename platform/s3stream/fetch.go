@@ -2,165 +2,126 @@ package s3stream
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
-	"strings"
-	"time"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
 )
 
-// A fetch is one part on its way from S3 to the reader. The blocks for all of
-// it are reserved before it begins, so a fetch never waits for the reader, and
-// the reader, which takes fetches in order, never waits for memory.
+// A fetch is one part on its way from S3 to the reader, which takes fetches in
+// order. Its blocks are reserved before it begins, so the reader never waits
+// for memory. Those of a part of unknown size that it does not need it hands on.
+//
+// If the blocks do not suffice, it slides: the reader gives each block back to
+// it and not to the other fetches, and meanwhile the answer waits.
 type fetch struct {
 	part
-	reserved [][]byte    // blocks not filled yet; the first is being filled
-	used     int         // bytes in the first
-	at       int64       // byte of the object that comes next
-	filled   chan []byte // to the reader, in order, with room for all; closed at the end
-	err      error       // why the part is not whole; to be read when filled is closed
+	body   *body
+	blocks *blocks
+	free   chan []byte // to be filled
+	filled chan []byte // to the reader, in order; closed at the end
+	err    error       // why the part is not whole; to be read when filled is closed
+
+	sized  chan struct{} // closed when size is known, or never will be
+	size   int64         // of the object
+	slides bool
 }
 
-func newFetch(p part, reserved [][]byte) *fetch {
-	return &fetch{part: p, reserved: reserved, at: p.from, filled: make(chan []byte, len(reserved))}
+// newFetch returns a fetch of p into the reserved blocks; without those it is over.
+func newFetch(p part, body *body, blocks *blocks, reserved [][]byte) *fetch {
+	f := &fetch{part: p, body: body, blocks: blocks, filled: make(chan []byte, len(reserved)), sized: make(chan struct{}), size: unknown}
+	if p.Object != nil {
+		f.size = p.Object.Size
+	} else {
+		f.size = int64(len(p.Text))
+	}
+	if len(reserved) == 0 {
+		close(f.filled)
+		return f
+	}
+	f.free = make(chan []byte, len(reserved))
+	for _, block := range reserved {
+		f.free <- block
+	}
+	body.learned = f.learned
+	f.slides = p.to != unknown && blocks.number(p.to-p.from) > int64(len(reserved))
+	return f
 }
 
-// run fetches the part. A body that breaks off is asked for again from there.
-func (f *fetch) run(ctx context.Context, client Client, opts Options) {
+// learned is told the size of an object that was not listed, when run has taken
+// the first block and not filled it yet.
+func (f *fetch) learned(size int64) {
+	f.size = size
+	more := max(0, f.blocks.number(size)-1)
+	for int64(len(f.free)) > more {
+		f.blocks.give(<-f.free)
+	}
+	f.slides = more > int64(len(f.free))
+	close(f.sized)
+}
+
+// run fetches the part.
+func (f *fetch) run(ctx context.Context) {
 	defer close(f.filled)
-	backoff := retry.NewExponentialJitterBackoff(opts.MaxBackoff)
-	for try := 1; ; try++ {
-		err := f.request(ctx, client, opts.Idle)
-		var broken brokenBody
-		switch {
-		case err == nil:
-			return
-		case errors.As(err, &broken) && try < opts.Tries && ctx.Err() == nil:
-			delay, _ := backoff.BackoffDelay(try-1, err) // fails only without randomness
-			pause(ctx, delay)
-		default:
-			f.err = &ObjectError{f.object.Bucket, f.object.Key, f.at, err}
+	defer func() {
+		if f.size == unknown { // and will be for ever
+			close(f.sized)
+		}
+	}()
+	defer f.body.Close()
+	for f.err == nil && f.body.at != f.body.to {
+		block, err := f.take(ctx)
+		if err != nil {
+			f.err = err
 			return
 		}
-	}
-}
-
-// request asks once for what is missing of the part. It gives up when nothing comes for so long.
-func (f *fetch) request(ctx context.Context, client Client, idle time.Duration) error {
-	requestCtx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	watchdog := time.AfterFunc(idle, func() { cancel(errStalled) })
-	defer watchdog.Stop()
-	err := f.exchange(requestCtx, client, func() { watchdog.Reset(idle) })
-	if err != nil && ctx.Err() == nil && context.Cause(requestCtx) == errStalled {
-		return brokenBody{fmt.Errorf("%w for %v", errStalled, idle)}
-	}
-	return err
-}
-
-var errStalled = errors.New("no byte came")
-
-// exchange sends the request and takes the answer. It calls alive whenever bytes have come.
-func (f *fetch) exchange(ctx context.Context, client Client, alive func()) error {
-	in := &s3.GetObjectInput{Bucket: &f.object.Bucket, Key: &f.object.Key}
-	if f.object.ETag != "" {
-		in.IfMatch = &f.object.ETag
-	}
-	ranged := !f.whole() || f.at != f.from
-	if ranged {
-		in.Range = aws.String(fmt.Sprintf("bytes=%d-%d", f.at, f.to-1))
-	}
-	out, err := client.GetObject(ctx, in, quietly)
-	if err != nil {
-		return explain(err)
-	}
-	defer out.Body.Close()
-	if err := f.check(out, ranged); err != nil {
-		return err
-	}
-	return f.receive(out.Body, alive)
-}
-
-// quietly keeps the SDK from logging that ranges carry no checksum.
-func quietly(o *s3.Options) { o.DisableLogOutputChecksumValidationSkipped = true }
-
-// check refuses an answer that is not what was asked for: not every server
-// heeds If-Match or Range.
-func (f *fetch) check(out *s3.GetObjectOutput, ranged bool) error {
-	tag := func(s string) string { return strings.Trim(s, `"`) }
-	if f.object.ETag != "" && out.ETag != nil && tag(*out.ETag) != tag(f.object.ETag) {
-		return ErrChanged
-	}
-	if ranged {
-		if want := fmt.Sprintf("bytes %d-%d/%d", f.at, f.to-1, f.object.Size); aws.ToString(out.ContentRange) != want {
-			return fmt.Errorf("asked for %q, got %q", want, aws.ToString(out.ContentRange))
+		n, err := fill(f.body, block)
+		if n > 0 {
+			f.filled <- block[:n]
+		} else {
+			f.free <- block
+		}
+		if err != io.EOF {
+			f.err = err
 		}
 	}
-	if out.ContentLength != nil && *out.ContentLength != f.to-f.at {
-		return ErrChanged
-	}
-	return nil
 }
 
-// receive fills blocks from the body and sends them off. The last is held back
-// until the body has ended well: the SDK verifies checksums there.
-func (f *fetch) receive(body io.Reader, alive func()) error {
-	var err error
-	for f.at < f.to && err == nil {
-		var n int
-		n, err = body.Read(f.room())
-		alive()
-		f.at += int64(n)
-		f.used += n
-		if f.used == len(f.reserved[0]) && f.at < f.to {
-			f.send()
-		}
-	}
-	if f.at < f.to {
-		if err == io.EOF {
-			err = io.ErrUnexpectedEOF
-		}
-		return brokenBody{err}
-	}
-	if err == nil {
-		_, err = io.ReadFull(body, make([]byte, 1))
-	}
-	switch err {
-	case io.EOF:
-		f.send()
-		return nil
-	case nil:
-		return ErrChanged
-	}
-	return err
-}
-
-// room is the space left in the block that is being filled, and no more than
-// the part still needs.
-func (f *fetch) room() []byte {
-	room := f.reserved[0][f.used:]
-	return room[:min(int64(len(room)), f.to-f.at)]
-}
-
-func (f *fetch) send() {
-	f.filled <- f.reserved[0][:f.used]
-	f.reserved, f.used = f.reserved[1:], 0
-}
-
-// A brokenBody is a body that ended before its time.
-type brokenBody struct{ error }
-
-func (b brokenBody) Unwrap() error { return b.error }
-
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
+// take returns the next block to fill. Only one that slides may have to wait.
+func (f *fetch) take(ctx context.Context) ([]byte, error) {
 	select {
-	case <-timer.C:
-	case <-ctx.Done():
+	case block := <-f.free:
+		return block, nil
+	default:
 	}
+	f.body.rest()
+	select {
+	case block := <-f.free:
+		return block, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// give takes a delivered block back. Only the reader calls it.
+func (f *fetch) give(block []byte) {
+	if f.slides {
+		f.free <- block[:f.blocks.size]
+	} else {
+		f.blocks.give(block)
+	}
+}
+
+// over hands the blocks that are left to other fetches, when filled is closed.
+func (f *fetch) over() {
+	for len(f.free) > 0 {
+		f.blocks.give(<-f.free)
+	}
+}
+
+// fill reads until the block is full or the body ends.
+func fill(r io.Reader, block []byte) (n int, err error) {
+	for n < len(block) && err == nil {
+		var m int
+		m, err = r.Read(block[n:])
+		n += m
+	}
+	return n, err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -16,6 +17,7 @@ import (
 type Object struct {
 	Bucket, Key, ETag string
 	Size              int64
+	LastModified      time.Time
 }
 
 // List returns the objects whose keys start with the key part of an S3 URI,
@@ -25,7 +27,7 @@ type Object struct {
 //
 // It blocks for one request per thousand objects. A failure is a *ListError,
 // which wraps ErrNoObjects if there are none.
-func List(ctx context.Context, client Client, uri string) ([]Object, error) {
+func List(ctx context.Context, client Client, uri string) (Objects, error) {
 	bucket, prefix, err := ParseURI(uri)
 	if err != nil {
 		return nil, &ListError{uri, err}
@@ -37,7 +39,7 @@ func List(ctx context.Context, client Client, uri string) ([]Object, error) {
 	if prefix != "" {
 		in.Prefix = aws.String(prefix)
 	}
-	var objects []Object
+	var objects Objects
 	pages := s3.NewListObjectsV2Paginator(client, in)
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
@@ -57,7 +59,7 @@ func List(ctx context.Context, client Client, uri string) ([]Object, error) {
 	return objects, nil
 }
 
-func appendPage(objects []Object, bucket string, page *s3.ListObjectsV2Output) ([]Object, error) {
+func appendPage(objects Objects, bucket string, page *s3.ListObjectsV2Output) (Objects, error) {
 	for _, o := range page.Contents {
 		key, size := aws.ToString(o.Key), aws.ToInt64(o.Size)
 		if page.EncodingType == types.EncodingTypeUrl { // not every server does
@@ -70,7 +72,7 @@ func appendPage(objects []Object, bucket string, page *s3.ListObjectsV2Output) (
 		if size == 0 && strings.HasSuffix(key, "/") {
 			continue
 		}
-		objects = append(objects, Object{bucket, key, aws.ToString(o.ETag), size})
+		objects = append(objects, Object{bucket, key, aws.ToString(o.ETag), size, aws.ToTime(o.LastModified)})
 	}
 	return objects, nil
 }

@@ -1,15 +1,28 @@
 package s3stream
 
-import "time"
+import (
+	"log/slog"
+	"time"
+)
 
-// Options tune a Source. The zero value suits S3 within its region.
+// Options say what a Source makes of its list, and how it goes about it. The
+// zero value streams every object as it is.
 type Options struct {
-	ReadAhead   int64         // bytes held at most; 0 means 64 MiB
-	PartSize    int64         // larger objects are fetched in ranges of this size; 0 means 4 MiB
-	Concurrency int           // requests at a time; 0 means 16
-	Tries       int           // requests made for a part whose body breaks off; 0 means 5
-	MaxBackoff  time.Duration // longest pause between two of them; 0 means 5 s
+	Shard     Shard    // which part of the list is streamed; the zero value is all of it
+	Shuffle   *Shuffle // nil keeps the order of the list
+	Gzip      bool     // objects are gzip files (CompressionType): each is decompressed
+	RecordIO  bool     // each item becomes a RecordIO record (RecordWrapperType)
+	MaxRecord int      // longer records are written in parts; 0 means recordio's limit of 512 MiB
+	Lines     bool     // objects are lines of text: one without a newline at its end gets one if another follows
+
+	ReadAhead   int64         // bytes held at most; 0 means 256 MiB
+	PartSize    int64         // larger objects are fetched in ranges of this size; 0 means as measured, 1 to 32 MiB
+	Concurrency int           // requests at a time, at most; 0 means 64
+	Tries       int           // requests made at one place of an object before it counts as unreadable; 0 means 10
+	MaxBackoff  time.Duration // longest pause between two of them; 0 means 20 s
 	Idle        time.Duration // how long a request may bring nothing before it counts as broken off; 0 means 30 s
+	Slow        time.Duration // how long one may be much slower than most before it is cut and asked for again; 0 means 2 s
+	Logger      *slog.Logger  // told of requests that fail or are slow; nil discards
 }
 
 // Blocks are the unit of memory and of delivery. Larger writes to a FIFO fall
@@ -21,28 +34,28 @@ const (
 )
 
 func (o Options) withDefaults() Options {
-	if o.ReadAhead <= 0 {
-		o.ReadAhead = 64 << 20
+	orElse(&o.ReadAhead, 256<<20)
+	orElse(&o.Concurrency, 64)
+	orElse(&o.Tries, 10)
+	orElse(&o.Idle, 30*time.Second)
+	orElse(&o.MaxBackoff, 20*time.Second)
+	orElse(&o.Slow, 2*time.Second)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	if o.PartSize <= 0 {
-		o.PartSize = min(4<<20, max(1, o.ReadAhead/4)) // so that some overlap
-	}
-	if o.Concurrency <= 0 {
-		o.Concurrency = 16
-	}
-	if o.Tries <= 0 {
-		o.Tries = 5
-	}
-	if o.Idle <= 0 {
-		o.Idle = 30 * time.Second
-	}
-	if o.MaxBackoff <= 0 {
-		o.MaxBackoff = 5 * time.Second
-	}
-	// A part must fit into the blocks, or it would wait for ever to be fetched.
-	o.PartSize = min(o.PartSize, o.blockSize()*int64(o.blockCount()))
 	return o
+}
+
+// orElse puts in a default.
+func orElse[T int | int64 | time.Duration](v *T, standard T) {
+	if *v <= 0 {
+		*v = standard
+	}
 }
 
 func (o Options) blockSize() int64 { return min(maxBlock, max(1, o.ReadAhead/minBlocks)) }
 func (o Options) blockCount() int  { return int(o.ReadAhead / o.blockSize()) }
+
+// leastBlocks is the memory that a Source does not go below: some blocks that
+// fill while one is delivered.
+func (o Options) leastBlocks() int { return min(minBlocks, o.blockCount()) }

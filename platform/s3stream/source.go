@@ -3,39 +3,78 @@ package s3stream
 import (
 	"context"
 	"io"
+	"iter"
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 )
 
-// Client is the two calls to S3 that this package makes. An *s3.Client is one.
-// Its retryer answers to throttling and failed requests; its HTTP transport
-// should keep as many idle connections per host as a Source fetches at a time.
+// Client is the calls to S3 that this package makes. An *s3.Client is one. Its
+// HTTP transport should keep as many idle connections per host as a Source
+// fetches at a time; its retryer is not used for GetObject.
 type Client interface {
 	ListObjectsV2(context.Context, *s3.ListObjectsV2Input, ...func(*s3.Options)) (*s3.ListObjectsV2Output, error)
+	HeadObject(context.Context, *s3.HeadObjectInput, ...func(*s3.Options)) (*s3.HeadObjectOutput, error)
 	GetObject(context.Context, *s3.GetObjectInput, ...func(*s3.Options)) (*s3.GetObjectOutput, error)
 }
 
-// A Source streams a list of objects, once per epoch. It implements
-// channel.Source. Several epochs may be open at a time, each with memory of
-// its own.
+// A Listing is what a data source names, in its order: Objects or an *Augmented
+// manifest. A unit is what is shuffled and shared out among hosts.
+type Listing interface {
+	Len() int                                       // units
+	AppendUnit(items []Item, i int) ([]Item, error) // appends what unit i holds
+}
+
+// An Item is one thing to deliver, and a record where items are wrapped.
+type Item struct {
+	Object *Object // nil for Text; its Size is -1 where only S3 knows it
+	Text   []byte
+}
+
+// Objects is the Listing of an S3 prefix or a manifest. Each object is a unit.
+type Objects []Object
+
+// Len returns the number of objects.
+func (o Objects) Len() int { return len(o) }
+
+// AppendUnit appends object i.
+func (o Objects) AppendUnit(items []Item, i int) ([]Item, error) {
+	return append(items, Item{Object: &o[i]}), nil
+}
+
+// Size returns the bytes of all objects together.
+func (o Objects) Size() (size int64) {
+	for i := range o {
+		size += max(0, o[i].Size)
+	}
+	return size
+}
+
+// A Source streams a list, once per epoch. It implements channel.Source.
+// Several epochs may be open at a time, each with memory of its own.
 type Source struct {
-	client  Client
-	objects []Object
-	opts    Options
-	blocks  sync.Pool // of finished epochs, as *[]byte
+	client Client
+	list   Listing
+	opts   Options
+	pace   *pace
+	counts counts
+	blocks sync.Pool // of finished epochs, as *[]byte
 }
 
-// NewSource returns a Source of the objects in their order. An empty list, as
-// of a host whose shard is empty, makes epochs that end at once. The Source
-// keeps the slice.
-func NewSource(client Client, objects []Object, opts Options) *Source {
-	return &Source{client: client, objects: objects, opts: opts.withDefaults()}
+// NewSource returns a Source of the list. An empty or nil list, as of a host
+// whose shard is empty, makes epochs that end at once. The Source keeps the list,
+// which must not change.
+func NewSource(client Client, list Listing, opts Options) *Source {
+	opts = opts.withDefaults()
+	if list == nil {
+		list = Objects(nil)
+	}
+	return &Source{client: client, list: list, opts: opts, pace: newPace(opts)}
 }
 
-// Open starts an epoch: the concatenation of all objects. It does not wait for
-// S3, so what is wrong with an object shows when its bytes are due. Epochs do
-// not differ yet, whatever their number.
+// Open starts an epoch. It does not wait for S3, so what is wrong with an
+// object shows when its bytes are due. Epochs differ only in the order of
+// units, where there is a Shuffle.
 //
 // Read blocks until bytes are there and returns context.Cause(ctx) once ctx is
 // done. The reader is also an io.WriterTo, which writes blocks without copying
@@ -46,5 +85,40 @@ func (s *Source) Open(ctx context.Context, epoch int) (io.ReadCloser, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	return newReader(ctx, s), nil
+	return newEpoch(ctx, s, epoch), nil
+}
+
+// units are the numbers of the units to stream in an epoch, in their order.
+func (s *Source) units(epoch int) iter.Seq[int] {
+	n := s.list.Len()
+	mine := s.opts.Shard.Of(n)
+	if s.opts.Shuffle == nil {
+		return mine
+	}
+	order := s.opts.Shuffle.Order(n, epoch)
+	return func(yield func(int) bool) {
+		for i := range mine {
+			if !yield(order[i]) {
+				return
+			}
+		}
+	}
+}
+
+// items are what an epoch delivers, in its order. An error is yielded last.
+func (s *Source) items(epoch int) iter.Seq2[Item, error] {
+	return func(yield func(Item, error) bool) {
+		for unit := range s.units(epoch) {
+			items, err := s.list.AppendUnit(nil, unit)
+			if err != nil {
+				yield(Item{}, err)
+				return
+			}
+			for _, item := range items {
+				if !yield(item, nil) {
+					return
+				}
+			}
+		}
+	}
 }

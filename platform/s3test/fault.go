@@ -62,7 +62,9 @@ func (w *faultyWriter) passed(n int) {
 		return
 	}
 	w.done = true
-	http.NewResponseController(w.ResponseWriter).Flush()
+	if w.request.Method != http.MethodHead { // its answer would be whole
+		http.NewResponseController(w.ResponseWriter).Flush()
+	}
 	pause(w.request.Context(), w.fault.Delay)
 	if w.fault.Stall {
 		<-w.request.Context().Done()

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+type bench struct {
+	rounds, count int
+	size          int64
+	s5cmd         string
+
+	self, pipe, url string
+	names           []string
+	results         map[string][]result
+}
+
+// A result is one pass over all objects.
+type result struct {
+	seconds float64
+	cpu     float64 // seconds, of the process that fetches and of the one that reads
+	rss     int64
+}
+
+func (b *bench) run(ctx context.Context) (err error) {
+	if b.self, err = os.Executable(); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "bench-s3stream-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	b.pipe, b.results = filepath.Join(dir, "pipe"), map[string][]result{}
+	if err := syscall.Mkfifo(b.pipe, 0o600); err != nil {
+		return err
+	}
+	stop, err := b.startServer(ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	for range b.rounds {
+		for _, n := range []int{1, 4, 16} {
+			if err := b.measure(ctx, fmt.Sprintf("%d parallel GETs, kept nowhere", n), false, b.self, "gets", b.url, fmt.Sprint(n)); err != nil {
+				return err
+			}
+		}
+		for _, way := range []struct {
+			name string
+			args []string
+		}{
+			{"bare copy through the pipe", []string{b.self, "copy", b.pipe, fmt.Sprint(b.count), fmt.Sprint(b.size)}},
+			{"s3stream into the pipe", []string{b.self, "engine", b.url, b.pipe}},
+			{"SDK's transfer manager into the pipe", []string{b.self, "manager", b.url, b.pipe}},
+			{"s5cmd cat into the pipe", []string{"sh", "-c", `exec "$0" --endpoint-url "$1" cat 's3://data/part-*' > "$2"`, b.s5cmd, b.url, b.pipe}},
+		} {
+			if strings.HasPrefix(way.name, "s5cmd") && b.s5cmd == "" {
+				continue
+			}
+			if err := b.measure(ctx, way.name, true, way.args...); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// startServer starts the server and waits until it has its objects.
+func (b *bench) startServer(ctx context.Context) (stop func(), err error) {
+	server := exec.CommandContext(ctx, b.self, "server", fmt.Sprint(b.count), fmt.Sprint(b.size))
+	server.Stderr = os.Stderr
+	input, err := server.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	output, err := server.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := server.Start(); err != nil {
+		return nil, err
+	}
+	line, err := bufio.NewReader(output).ReadString('\n')
+	b.url = strings.TrimSpace(line)
+	return func() { input.Close(); server.Wait() }, err
+}
+
+// measure runs one process, with a reader of the pipe beside it if it writes into that.
+func (b *bench) measure(ctx context.Context, name string, piped bool, args ...string) error {
+	began := time.Now()
+	var reader *exec.Cmd
+	if piped {
+		reader = exec.CommandContext(ctx, b.self, "read", b.pipe)
+		reader.Stderr = os.Stderr
+		if err := reader.Start(); err != nil {
+			return err
+		}
+	}
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Stdout, cmd.Stderr = io.Discard, os.Stderr
+	cmd.Env = append(os.Environ(), "AWS_ACCESS_KEY_ID=s3test", "AWS_SECRET_ACCESS_KEY=s3test", "AWS_REGION=us-east-1")
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	r := result{cpu: cpu(cmd), rss: cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10}
+	if reader != nil {
+		if err := reader.Wait(); err != nil {
+			return err
+		}
+		r.cpu += cpu(reader)
+	}
+	r.seconds = time.Since(began).Seconds()
+	if b.results[name] == nil {
+		b.names = append(b.names, name)
+	}
+	b.results[name] = append(b.results[name], r)
+	return nil
+}
+
+func cpu(cmd *exec.Cmd) float64 {
+	return (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
+}
+
+func (b *bench) table() string {
+	var out strings.Builder
+	total := float64(b.count) * float64(b.size)
+	fmt.Fprintf(&out, "%d objects of %d bytes\n\n| way | MB/s, median (min to max) | CPU s per GB, of fetcher and reader | peak MB |\n|---|---|---|---|\n", b.count, b.size)
+	for _, name := range b.names {
+		var speed, used, rss []float64
+		for _, r := range b.results[name] {
+			speed = append(speed, total/r.seconds/1e6)
+			used = append(used, r.cpu/(total/1e9))
+			rss = append(rss, float64(r.rss)/1e6)
+		}
+		slices.Sort(speed)
+		slices.Sort(used)
+		fmt.Fprintf(&out, "| %s | %.0f (%.0f to %.0f) | %.2f | %.0f |\n", name,
+			speed[len(speed)/2], speed[0], speed[len(speed)-1], used[len(used)/2], slices.Max(rss))
+	}
+	return out.String()
+}

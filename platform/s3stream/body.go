@@ -1,0 +1,273 @@
+package s3stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+)
+
+// OpenRange returns a reader of bytes [from, to) of an object, over one
+// connection. It asks for them when it is first read and heals as a Source
+// does: an answer that fails, breaks off or stalls is asked for again from the
+// byte where it stood, as opts.Tries, opts.MaxBackoff and opts.Idle say; no
+// other option counts. The object must still be the one that was listed.
+//
+// Read returns context.Cause(ctx) once ctx is done, and otherwise io.EOF after
+// the last byte or an *ObjectError. It checks that 0 <= from <= to <= Size.
+// Close cancels the request; it must not be called while a Read runs.
+func OpenRange(ctx context.Context, client Client, object Object, from, to int64, opts Options) io.ReadCloser {
+	b := &body{ctx: ctx, client: client, object: &object, at: from, to: to, opts: opts.withDefaults(), counts: &counts{}}
+	if from < 0 || from > to || to > object.Size {
+		b.err = b.failure(fmt.Errorf("asked for bytes %d to %d of %d", from, to, object.Size))
+	}
+	return b
+}
+
+// A body reads what is left of a range of an object and asks again when an
+// answer breaks off.
+type body struct {
+	ctx     context.Context
+	client  Client
+	object  *Object
+	at, to  int64 // what is left; to is unknown until an answer says where the object ends
+	opts    Options
+	counts  *counts
+	pace    *pace            // nil where nobody asks how fast it was
+	learned func(size int64) // of an object that was not listed; may be nil
+
+	answer   io.ReadCloser // nil when it must be asked for
+	watch    *watch        // of the answer
+	failures int           // since the last progress
+	progress int64         // where that was made
+	cuts     atomic.Int32  // requests cut for being slow
+	err      error         // what Read returns from now on
+
+	current atomic.Pointer[watch] // watch, for who looks on
+}
+
+// unknown is the size of an object that was not listed, and the end of its body.
+const unknown = -1
+
+// enough bytes make a new try of a request that failed: a server that gives a
+// few bytes each time is no better than one that gives none.
+const enough = 64 << 10
+
+// Read implements io.Reader.
+func (b *body) Read(p []byte) (int, error) {
+	for b.err == nil && (len(p) > 0 || b.at == b.to) {
+		if b.answer == nil && b.at != b.to {
+			if err := b.ask(); err != nil {
+				b.failed(err)
+				continue
+			}
+		}
+		if b.at == b.to {
+			b.drop()
+			b.err = io.EOF
+			break
+		}
+		n, err := b.receive(p)
+		if err != nil {
+			b.failed(err)
+		}
+		if n > 0 {
+			return n, nil
+		}
+	}
+	return 0, b.err
+}
+
+// Close cancels the request.
+func (b *body) Close() error {
+	b.drop()
+	if b.err == nil {
+		b.err = errClosed
+	}
+	return nil
+}
+
+// rest says that nothing is read for a while, which is not the answer's fault.
+func (b *body) rest() {
+	if b.watch != nil {
+		b.watch.rest()
+	}
+}
+
+// drop lets go of the answer.
+func (b *body) drop() {
+	if b.watch != nil {
+		b.watch.end()
+		b.watch = nil
+	}
+	if b.answer != nil {
+		b.answer.Close()
+		b.answer = nil
+	}
+}
+
+// receive reads from the answer. The end of the range is only reached when the
+// answer ends well: the SDK verifies checksums there.
+func (b *body) receive(p []byte) (int, error) {
+	p = p[:min(int64(len(p)), b.to-b.at)]
+	n, err := b.answer.Read(p)
+	b.watch.alive(n)
+	b.counts.fetched.Add(int64(n))
+	if b.at+int64(n) == b.to {
+		if err == nil {
+			_, err = io.ReadFull(b.answer, make([]byte, 1))
+		}
+		switch err {
+		case io.EOF:
+			b.at = b.to
+			if b.pace != nil {
+				b.pace.answered(b.watch)
+			}
+			b.drop()
+			return n, nil
+		case nil:
+			return 0, broken{errors.New("the answer is longer than what was asked for")}
+		}
+		if err = b.watch.explain(err); strings.Contains(err.Error(), "checksum") {
+			return 0, fmt.Errorf("%w: %w", ErrChecksum, err) // what came before is wrong or right, nobody knows
+		}
+		return 0, broken{err}
+	}
+	b.at += int64(n)
+	switch err {
+	case nil:
+		return n, nil
+	case io.EOF:
+		err = io.ErrUnexpectedEOF
+	}
+	return n, broken{b.watch.explain(err)}
+}
+
+// ask sends a request for what is left.
+func (b *body) ask() error {
+	b.counts.requests.Add(1)
+	ctx, w := newWatch(b.ctx, b.opts.Idle)
+	b.watch = w
+	b.current.Store(w)
+	in := &s3.GetObjectInput{Bucket: &b.object.Bucket, Key: &b.object.Key}
+	if b.object.ETag != "" {
+		in.IfMatch = &b.object.ETag
+	}
+	ranged := b.to != unknown && (b.at != 0 || b.to != b.object.Size)
+	if ranged {
+		in.Range = aws.String(fmt.Sprintf("bytes=%d-%d", b.at, b.to-1))
+	}
+	out, err := b.client.GetObject(ctx, in, once)
+	if err != nil {
+		return w.explain(explain(err))
+	}
+	w.alive(0)
+	b.answer = out.Body
+	return b.check(out, ranged)
+}
+
+// once has the SDK send a request once: who reads a body asks again when it
+// breaks off, and so may as well when it does not begin. It also keeps the SDK
+// from logging that ranges carry no checksum.
+func once(o *s3.Options) {
+	o.Retryer = aws.NopRetryer{}
+	o.DisableLogOutputChecksumValidationSkipped = true
+}
+
+// check refuses an answer that is not what was asked for: not every server
+// heeds If-Match or Range. It learns what the list did not say.
+func (b *body) check(out *s3.GetObjectOutput, ranged bool) error {
+	if b.to == unknown {
+		if out.ContentLength == nil {
+			return errors.New("the answer does not say how long the object is")
+		}
+		known := *b.object
+		known.ETag, known.Size = aws.ToString(out.ETag), *out.ContentLength
+		b.object, b.to = &known, known.Size
+		if b.learned != nil {
+			b.learned(known.Size)
+		}
+		return nil
+	}
+	tag := func(s *string) string { return strings.Trim(aws.ToString(s), `"`) }
+	same := b.object.ETag != "" && tag(out.ETag) == tag(&b.object.ETag)
+	if b.object.ETag != "" && out.ETag != nil && !same {
+		return ErrChanged
+	}
+	if ranged {
+		if want := fmt.Sprintf("bytes %d-%d/%d", b.at, b.to-1, b.object.Size); aws.ToString(out.ContentRange) != want {
+			return broken{fmt.Errorf("asked for %q, got %q", want, aws.ToString(out.ContentRange))}
+		}
+	}
+	if out.ContentLength != nil && *out.ContentLength != b.to-b.at {
+		if !same {
+			return ErrChanged
+		}
+		return broken{fmt.Errorf("asked for %d bytes, got an answer of %d", b.to-b.at, *out.ContentLength)}
+	}
+	return nil
+}
+
+// failed waits before the next try, or sets err when there is none.
+func (b *body) failed(err error) {
+	rested := b.watch != nil && b.watch.rested.Load()
+	b.drop()
+	if b.ctx.Err() != nil {
+		b.err = context.Cause(b.ctx)
+		return
+	}
+	if b.at-b.progress >= enough {
+		b.failures, b.progress = 0, b.at
+		b.cuts.Store(0)
+	}
+	if errors.Is(err, errSlow) {
+		b.counts.cut.Add(1)
+		b.cuts.Add(1)
+		b.log("asking again: slow", err)
+		return // at once: nothing says that S3 is in trouble
+	}
+	b.failures++
+	if !passing(err) || b.failures >= b.opts.Tries {
+		b.err = b.failure(err)
+		return
+	}
+	b.counts.retries.Add(1)
+	if expired(err) {
+		renewCredentials(b.client)
+	}
+	if throttled(err) {
+		b.counts.throttled.Add(1)
+	}
+	if rested && b.failures == 1 {
+		return // it was we who let it wait
+	}
+	delay, _ := retry.NewExponentialJitterBackoff(b.opts.MaxBackoff).BackoffDelay(b.failures-1, err) // fails only without randomness
+	b.log("asking again", err, slog.Int("failures", b.failures), slog.Duration("after", delay))
+	pause(b.ctx, delay)
+}
+
+func (b *body) failure(err error) error {
+	return &ObjectError{b.object.Bucket, b.object.Key, b.at, err}
+}
+
+// A broken answer ended before its time, without a word from S3.
+type broken struct{ error }
+
+func (b broken) Unwrap() error { return b.error }
+
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

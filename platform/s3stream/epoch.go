@@ -1,0 +1,227 @@
+package s3stream
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+)
+
+// An epoch is one pass over the source's list. A goroutine of its own starts
+// the fetches, and the queue hands them over in the order of the stream.
+type epoch struct {
+	source   *Source
+	ctx      context.Context
+	cancel   context.CancelCauseFunc
+	blocks   *blocks
+	queue    chan *fetch   // closed after the last
+	done     chan struct{} // closed when no goroutine is left
+	delivery *delivery
+	stream   stream // delivery, or what is made of it
+	places   places
+
+	mu     sync.Mutex
+	active map[*body]struct{} // requests that run
+	freed  sync.Cond          // a place among them, or a change of their limit
+
+	reading sync.Mutex // held while the stream is used
+
+	rest []byte    // of the chunk that is being read
+	left time.Time // when the last Read returned; zero before the first
+	err  error     // what Read returns from now on
+}
+
+// queueLength bounds what is planned ahead, where it takes no memory: texts and empty objects.
+const queueLength = 1024
+
+var errClosed = fmt.Errorf("s3stream: %w", os.ErrClosed)
+
+func newEpoch(ctx context.Context, s *Source, number int) *epoch {
+	e := &epoch{source: s, blocks: newBlocks(s), done: make(chan struct{}), active: map[*body]struct{}{}}
+	e.freed.L = &e.mu
+	e.ctx, e.cancel = context.WithCancelCause(ctx)
+	e.queue = make(chan *fetch, queueLength)
+	e.delivery = &delivery{ctx: e.ctx, queue: e.queue, counts: &s.counts, moved: func(Item) {}}
+	if !s.opts.transforms() {
+		e.delivery.moved = e.places.add
+	}
+	e.stream = transform(e.delivery, s.opts)
+	s.counts.epochs.Add(1)
+	go e.fetchAll(number)
+	return e
+}
+
+// fetchAll starts a fetch per part, in order, as memory and the limit of
+// requests allow.
+func (e *epoch) fetchAll(number int) {
+	defer close(e.done)
+	var running sync.WaitGroup
+	defer running.Wait()
+	running.Go(e.observe)
+	stop := context.AfterFunc(e.ctx, e.wake)
+	defer stop()
+	s := e.source
+	for p, err := range plan(s.items(number), s.pace.partSize, int64(e.blocks.size)) {
+		f := newFetch(p, nil, e.blocks, nil)
+		if err != nil {
+			f.err = err
+		} else if p.fetched() {
+			if f, err = e.start(p, &running); err != nil {
+				return // the reader sees the context
+			}
+		}
+		select {
+		case e.queue <- f:
+		case <-e.ctx.Done():
+			return
+		}
+	}
+	close(e.queue)
+}
+
+// start begins to fetch a part when there are blocks for it and a place among the requests.
+func (e *epoch) start(p part, running *sync.WaitGroup) (*fetch, error) {
+	reserved, err := e.reserve(p)
+	if err != nil {
+		return nil, err
+	}
+	s := e.source
+	b := &body{ctx: e.ctx, client: s.client, object: p.Object, at: p.from, to: p.to, opts: s.opts, counts: &s.counts, pace: s.pace}
+	b.progress = p.from
+	f := newFetch(p, b, e.blocks, reserved)
+	if !e.enter(b) {
+		e.leave(b)
+		return nil, context.Cause(e.ctx)
+	}
+	if p.sum != nil && p.from == 0 {
+		running.Go(func() { p.sum.ask(e.ctx, s.client, p.Object, s.opts.Idle) })
+	}
+	running.Go(func() {
+		defer e.leave(b)
+		f.run(e.ctx)
+	})
+	return f, nil
+}
+
+// reserve takes the blocks that a part needs, or its share of the memory if that is less.
+func (e *epoch) reserve(p part) ([][]byte, error) {
+	count := e.source.pace.share()
+	if p.to != unknown {
+		count = int(min(int64(count), e.blocks.number(p.to-p.from)))
+	}
+	return e.blocks.take(e.ctx, count)
+}
+
+// wake has who waits for blocks or a place look again.
+func (e *epoch) wake() {
+	e.blocks.wake()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.freed.Broadcast()
+}
+
+// enter waits for a place among the requests.
+func (e *epoch) enter(b *body) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for len(e.active) >= e.source.pace.limit() && e.ctx.Err() == nil {
+		e.freed.Wait()
+	}
+	e.active[b] = struct{}{}
+	e.source.counts.active.Add(1)
+	return e.ctx.Err() == nil
+}
+
+func (e *epoch) leave(b *body) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.active, b)
+	e.source.counts.active.Add(-1)
+	e.freed.Signal()
+}
+
+// Read implements io.Reader.
+func (e *epoch) Read(p []byte) (int, error) {
+	if !e.left.IsZero() {
+		e.source.counts.waitedForReader.Add(int64(time.Since(e.left)))
+	}
+	defer func() { e.left = time.Now() }()
+	if len(p) == 0 {
+		return 0, nil
+	}
+	if err := e.fill(); err != nil {
+		return 0, err
+	}
+	n := copy(p, e.rest)
+	e.deliver(n)
+	return n, nil
+}
+
+// WriteTo implements io.WriterTo. Chunks that are large are written as they
+// are; small ones are put together as long as S3 is not waited for.
+func (e *epoch) WriteTo(w io.Writer) (int64, error) {
+	out := &gatherer{to: w, counts: &e.source.counts}
+	e.delivery.before = out.flush
+	defer func() { e.delivery.before = nil }()
+	for {
+		err := e.fill()
+		if out.err == nil && err != nil {
+			out.flush()
+		}
+		switch {
+		case out.err != nil:
+			return out.written, out.err
+		case err == io.EOF:
+			return out.written, nil
+		case err != nil:
+			return out.written, err
+		}
+		e.deliver(out.write(e.rest))
+	}
+}
+
+// deliver moves on by n bytes.
+func (e *epoch) deliver(n int) {
+	e.rest = e.rest[n:]
+	e.places.advance(n)
+	e.source.counts.bytes.Add(int64(n))
+}
+
+// fill sees to it that rest holds bytes, or returns what ends the stream.
+func (e *epoch) fill() error {
+	e.reading.Lock()
+	defer e.reading.Unlock()
+	if e.err == nil && e.ctx.Err() != nil {
+		e.end(context.Cause(e.ctx))
+	}
+	if e.err == nil && len(e.rest) == 0 {
+		var err error
+		if e.rest, err = next(e.stream); err != nil {
+			e.end(err)
+		}
+	}
+	return e.err
+}
+
+// end sets the error and stops what is still being fetched.
+func (e *epoch) end(err error) {
+	e.err, e.rest = err, nil
+	e.cancel(err)
+}
+
+// Close ends the epoch, wherever it stands.
+func (e *epoch) Close() error {
+	e.cancel(errClosed)
+	<-e.done
+	e.reading.Lock()
+	defer e.reading.Unlock()
+	e.blocks.release()
+	return closeStream(e.stream)
+}
+
+// Locate implements channel.Locator. Where a byte of the stream is one of an
+// object is known while objects are streamed as they are, for the last few
+// thousand of them.
+func (e *epoch) Locate(offset int64) (name string, at int64) { return e.places.locate(offset) }

@@ -1,0 +1,209 @@
+package s3stream
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// A pace is how fast a Source has found S3 to be, and what follows: how many
+// requests at a time, how large, and when one is too slow. It lasts over epochs.
+//
+// The number of requests grows, twofold at first and then by a quarter, as long
+// as the reader waits for S3 and the last growth raised the throughput; it is
+// halved when S3 asks for less. Requests are as large as it takes for the wait
+// before the first byte to be a small part of their time.
+//
+// While the reader does not wait, requests and memory shrink to what its rate
+// needs: of fewer bytes that are held, more are still in the processor's cache
+// when they are delivered.
+type pace struct {
+	opts Options
+
+	mu       sync.Mutex
+	requests int    // at a time
+	memory   int    // blocks
+	first    window // seconds until the first byte of an answer
+	rate     window // bytes per second from there on
+
+	last     sample // at the last tick
+	best     float64
+	before   int  // requests before the growth that is on trial; 0 when none is
+	wait     int  // ticks until that is judged, or until the next one
+	doubling bool // nothing has spoken against growth yet
+}
+
+// A sample is what counts were at a moment.
+type sample struct {
+	at                 time.Time
+	fetched, delivered int64 // bytes
+	throttled          int64
+	waited             time.Duration // for S3
+}
+
+const (
+	tick            = 100 * time.Millisecond
+	initialRequests = 8
+	settling        = 2  // ticks that a growth takes to show
+	contentment     = 20 // ticks before the next try when one brought nothing
+
+	initialPart = 4 << 20
+	minPart     = 1 << 20
+	maxPart     = 32 << 20
+	partWaits   = 8 // the time of a part, in waits for its first byte
+
+	initialMemory = 16 << 20
+)
+
+func newPace(opts Options) *pace {
+	p := &pace{opts: opts, requests: min(initialRequests, opts.Concurrency), doubling: true}
+	p.memory = p.clamp(initialMemory / int(opts.blockSize()))
+	return p
+}
+
+// clamp keeps a number of blocks within the budget, and sufficient.
+func (p *pace) clamp(blocks int) int {
+	return min(max(blocks, p.opts.leastBlocks()), p.opts.blockCount())
+}
+
+// window is how many blocks may be taken.
+func (p *pace) window() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.memory
+}
+
+// share is how many of them one request gets.
+func (p *pace) share() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return max(1, p.memory/p.requests)
+}
+
+func (p *pace) limit() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.requests
+}
+
+// partSize is the size of the next parts.
+func (p *pace) partSize() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.part()
+}
+
+// part is such that a request's share of the memory holds it. The caller holds the lock.
+func (p *pace) part() int64 {
+	if p.opts.PartSize > 0 {
+		return p.opts.PartSize
+	}
+	size := int64(initialPart)
+	if p.rate.full() {
+		size = int64(partWaits * p.first.quantile(0.5) * p.rate.quantile(0.5))
+	}
+	return min(max(size, minPart), maxPart, int64(max(1, p.memory/p.requests))*p.opts.blockSize())
+}
+
+// answered is told of a request that ended well.
+func (p *pace) answered(w *watch) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	first := time.Duration(w.first.Load())
+	p.first.add(first.Seconds())
+	if n := w.bytes.Load(); n >= enough && !w.rested.Load() {
+		p.rate.add(float64(n) / max(time.Since(w.asked)-first, time.Microsecond).Seconds())
+	}
+}
+
+// slow says whether a request is far slower than most. It does not know
+// before it has seen many.
+func (p *pace) slow(w *watch, now time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	first := time.Duration(w.first.Load())
+	if first == 0 {
+		return p.first.full() && now.Sub(w.asked) > max(p.opts.Slow, time.Duration(4*p.first.quantile(0.95)*1e9))
+	}
+	since := now.Sub(w.asked) - first
+	return p.rate.full() && since > p.opts.Slow && !w.rested.Load() &&
+		float64(w.bytes.Load())/since.Seconds() < p.rate.quantile(0.5)/8
+}
+
+// adapt sets requests and memory by what has happened since the last tick.
+func (p *pace) adapt(now sample) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	last := p.last
+	elapsed := now.at.Sub(last.at)
+	if elapsed < tick*9/10 { // another epoch's tick
+		return
+	}
+	p.last = now
+	if last.at.IsZero() || elapsed > 10*tick { // nobody looked
+		return
+	}
+	perSecond := func(bytes int64) float64 { return float64(bytes) / elapsed.Seconds() }
+	switch starved := now.waited-last.waited > elapsed/10; {
+	case now.throttled > last.throttled:
+		p.requests, p.before, p.doubling, p.wait = max(1, p.requests/2), 0, false, contentment
+	case starved:
+		p.memory = p.clamp(2 * p.memory)
+		p.grow(perSecond(now.fetched - last.fetched))
+	default:
+		p.before, p.wait = 0, 0
+		p.relax(perSecond(now.delivered - last.delivered))
+	}
+}
+
+// grow tries more requests at a time, and takes that back if they bring nothing.
+func (p *pace) grow(rate float64) {
+	switch {
+	case p.wait > 0:
+		p.wait--
+	case p.before > 0 && rate < 1.05*p.best:
+		p.requests, p.before, p.doubling, p.wait = p.before, 0, false, contentment
+	case p.requests < p.opts.Concurrency:
+		p.best, p.before, p.wait = rate, p.requests, settling
+		growth := max(1, p.requests/4)
+		if p.doubling {
+			growth = p.requests
+		}
+		p.requests = min(p.requests+growth, p.opts.Concurrency)
+	}
+}
+
+// relax goes slowly towards twice the requests and four times the memory that
+// the reader's rate takes by Little's law.
+func (p *pace) relax(rate float64) {
+	if !p.rate.full() {
+		return
+	}
+	part := float64(p.part())
+	inFlight := rate * (p.first.quantile(0.95) + part/p.rate.quantile(0.5))
+	p.requests = max(p.requests-1, min(p.requests, 2+int(2*inFlight/part)))
+	need := int(4*inFlight) / int(p.opts.blockSize())
+	p.memory = max(p.memory-max(1, p.memory/16), min(p.memory, p.clamp(need)))
+}
+
+// A window is the last few of many measurements.
+type window struct {
+	values [32]float64
+	n      int
+}
+
+func (w *window) add(v float64) {
+	w.values[w.n%len(w.values)] = v
+	w.n++
+}
+
+// full says whether there are enough to go by.
+func (w *window) full() bool { return w.n >= len(w.values)/2 }
+
+// quantile returns the value that a share q of them do not exceed.
+func (w *window) quantile(q float64) float64 {
+	sorted := w.values
+	n := min(w.n, len(sorted))
+	slices.Sort(sorted[:n])
+	return sorted[min(n-1, int(q*float64(n)))]
+}

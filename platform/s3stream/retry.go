@@ -1,0 +1,58 @@
+package s3stream
+
+import (
+	"crypto/tls"
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+)
+
+// passing says whether the next try may fare better.
+func passing(err error) bool {
+	if _, cert := errors.AsType[*tls.CertificateVerificationError](err); cert {
+		return false
+	}
+	if _, is := errors.AsType[broken](err); is {
+		return true
+	}
+	if _, unsent := errors.AsType[*smithyhttp.RequestSendError](err); unsent {
+		return true // names that do not resolve, refused and reset connections
+	}
+	switch code := status(err); {
+	case code >= 500, code == http.StatusRequestTimeout, code == http.StatusTooManyRequests:
+		return true
+	case code >= 400:
+		return expired(err) || retry.IsErrorRetryables(retry.DefaultRetryables).IsErrorRetryable(err) == aws.TrueTernary
+	case code >= 200:
+		return true // an answer that could not be read
+	}
+	return false
+}
+
+// throttled says whether S3 asked for fewer requests.
+func throttled(err error) bool {
+	return status(err) == http.StatusTooManyRequests || status(err) == http.StatusServiceUnavailable ||
+		retry.IsErrorThrottles(retry.DefaultThrottles).IsErrorThrottle(err) == aws.TrueTernary
+}
+
+// expired says whether the credentials have run out.
+func expired(err error) bool {
+	var api smithy.APIError
+	return errors.As(err, &api) && slices.Contains([]string{"ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired"}, api.ErrorCode())
+}
+
+// renewCredentials has a client ask its provider for credentials before the
+// next request, whatever it thinks of those it has.
+func renewCredentials(client Client) {
+	if c, ok := client.(interface{ Options() s3.Options }); ok {
+		if cache, ok := c.Options().Credentials.(*aws.CredentialsCache); ok {
+			cache.Invalidate()
+		}
+	}
+}
