@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +21,9 @@ type Object struct {
 	LastModified      time.Time
 }
 
+// folder says whether the object stands for a folder.
+func (o Object) folder() bool { return o.Size == 0 && strings.HasSuffix(o.Key, "/") }
+
 // List returns the objects whose keys start with the key part of an S3 URI,
 // s3://bucket/prefix, as a plain string: s3://bucket/a covers a, a/b and ab.
 // They are in listing order, by the bytes of their keys. Empty objects with a
@@ -28,6 +32,13 @@ type Object struct {
 // It blocks for one request per thousand objects. A failure is a *ListError,
 // which wraps ErrNoObjects if there are none.
 func List(ctx context.Context, client Client, uri string) (Objects, error) {
+	objects, err := ListTree(ctx, client, uri)
+	return slices.DeleteFunc(objects, Object.folder), err
+}
+
+// ListTree is List with the objects that are folders among the others, for who
+// makes directories of them. Folders alone are no objects.
+func ListTree(ctx context.Context, client Client, uri string) (Objects, error) {
 	bucket, prefix, err := ParseURI(uri)
 	if err != nil {
 		return nil, &ListError{uri, err}
@@ -53,7 +64,7 @@ func List(ctx context.Context, client Client, uri string) (Objects, error) {
 			return nil, &ListError{uri, err}
 		}
 	}
-	if len(objects) == 0 {
+	if !slices.ContainsFunc(objects, func(o Object) bool { return !o.folder() }) {
 		return nil, &ListError{uri, ErrNoObjects}
 	}
 	return objects, nil
@@ -68,9 +79,6 @@ func appendPage(objects Objects, bucket string, page *s3.ListObjectsV2Output) (O
 				return nil, err
 			}
 			key = decoded
-		}
-		if size == 0 && strings.HasSuffix(key, "/") {
-			continue
 		}
 		objects = append(objects, Object{bucket, key, aws.ToString(o.ETag), size, aws.ToTime(o.LastModified)})
 	}

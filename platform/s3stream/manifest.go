@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -99,12 +98,9 @@ func (p *manifestParser) describe(ctx context.Context, client Client) error {
 	for i := range objects {
 		objects[i] = objects[p.first[objects[i].Key]]
 	}
-	p.manifest.Objects = slices.DeleteFunc(objects, folderMarker)
+	p.manifest.Objects = slices.DeleteFunc(objects, Object.folder)
 	if len(p.manifest.Objects) == 0 {
 		return &ManifestError{URI: p.uri, Err: ErrNoObjects}
 	}
 	return nil
 }
-
-// folderMarker says whether an object is there to make a key look like a folder.
-func folderMarker(o Object) bool { return o.Size == 0 && strings.HasSuffix(o.Key, "/") }
