@@ -60,6 +60,8 @@ func (b *bench) run(ctx context.Context) (err error) {
 			args []string
 		}{
 			{"bare copy through the pipe", []string{b.self, "copy", b.pipe, fmt.Sprint(b.count), fmt.Sprint(b.size)}},
+			{"one connection spliced into the pipe", []string{b.self, "splice", b.url, b.pipe}},
+			{"s3stream, no splice", []string{"env", "NOSPLICE=1", b.self, "engine", b.url, b.pipe}},
 			{"s3stream into the pipe", []string{b.self, "engine", b.url, b.pipe}},
 			{"SDK's transfer manager into the pipe", []string{b.self, "manager", b.url, b.pipe}},
 			{"s5cmd cat into the pipe", []string{"sh", "-c", `exec "$0" --endpoint-url "$1" cat 's3://data/part-*' > "$2"`, b.s5cmd, b.url, b.pipe}},

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"runtime/pprof"
 	"strconv"
 	"sync"
 	"syscall"
@@ -67,6 +68,11 @@ func read(ctx context.Context, args []string) error {
 
 // engine streams all objects into a pipe: URL PATH.
 func engine(ctx context.Context, args []string) error {
+	if p := os.Getenv("BENCH_PROFILE"); p != "" {
+		f, _ := os.Create(p)
+		pprof.StartCPUProfile(f)
+		defer pprof.StopCPUProfile()
+	}
 	client := newClient(args[0])
 	objects, err := s3stream.List(ctx, client, "s3://data/")
 	if err != nil {
@@ -79,7 +85,7 @@ func engine(ctx context.Context, args []string) error {
 	}
 	defer epoch.Close()
 	err = intoPipe(args[1], func(w io.Writer) error {
-		_, err := io.Copy(w, epoch)
+		_, err := epoch.(io.WriterTo).WriteTo(w)
 		return err
 	})
 	if os.Getenv("BENCH_STATS") != "" {
@@ -170,18 +176,23 @@ func bare(ctx context.Context, args []string) error {
 
 // intoPipe opens a pipe that has a reader and writes into it.
 func intoPipe(path string, write func(io.Writer) error) error {
-	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	fd, err := syscall.Open(path, syscall.O_WRONLY|syscall.O_CLOEXEC, 0) // waits for the reader
 	if err != nil {
 		return err
 	}
+	syscall.SetNonblock(fd, true)
+	file := os.NewFile(uintptr(fd), path)
 	const pipeSize = 256 << 10
-	syscall.Syscall(syscall.SYS_FCNTL, file.Fd(), 1031 /* F_SETPIPE_SZ */, pipeSize)
+	syscall.Syscall(syscall.SYS_FCNTL, uintptr(fd), 1031 /* F_SETPIPE_SZ */, pipeSize)
 	return errors.Join(write(file), file.Close())
 }
 
 func newClient(url string) *s3.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = 256
+	if os.Getenv("NOSPLICE") == "" {
+		s3stream.Spliceable(transport)
+	}
 	return s3.New(s3.Options{
 		Region: "us-east-1", UsePathStyle: true, BaseEndpoint: aws.String(url),
 		Credentials: credentials.NewStaticCredentialsProvider("s3test", "s3test", ""),

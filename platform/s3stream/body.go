@@ -13,6 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/algospec/algospec/internal/splice"
 )
 
 // OpenRange returns a reader of bytes [from, to) of an object, over one
@@ -52,6 +54,10 @@ type body struct {
 	err      error         // what Read returns from now on
 
 	current atomic.Pointer[watch] // watch, for who looks on
+
+	conn  *splice.Conn // of the answer, where the kernel may move its bytes
+	plain bool         // it may
+	mover *splice.Move // nil until it does
 }
 
 // unknown is the size of an object that was not listed, and the end of its body.
@@ -108,6 +114,9 @@ func (b *body) drop() {
 		b.watch.end()
 		b.watch = nil
 	}
+	if b.conn != nil {
+		b.conn.Begin(nil)
+	}
 	if b.answer != nil {
 		b.answer.Close()
 		b.answer = nil
@@ -134,7 +143,10 @@ func (b *body) receive(p []byte) (int, error) {
 			b.drop()
 			return n, nil
 		case nil:
-			return 0, broken{errors.New("the answer is longer than what was asked for")}
+			err = errors.New("the answer is longer than what was asked for")
+		}
+		if b.mover != nil {
+			return 0, err // there is no asking for them again
 		}
 		if err = b.watch.explain(err); strings.Contains(err.Error(), "checksum") {
 			return 0, fmt.Errorf("%w: %w", ErrChecksum, err) // what came before is wrong or right, nobody knows
@@ -165,12 +177,17 @@ func (b *body) ask() error {
 	if ranged {
 		in.Range = aws.String(fmt.Sprintf("bytes=%d-%d", b.at, b.to-1))
 	}
-	out, err := b.client.GetObject(ctx, in, once)
+	b.conn = nil
+	out, err := b.client.GetObject(b.trace(ctx), in, once)
 	if err != nil {
 		return w.explain(explain(err))
 	}
 	w.alive(0)
 	b.answer = out.Body
+	b.plain = b.conn != nil && verbatim(out)
+	if b.plain && b.mover != nil {
+		b.conn.Begin(b.mover)
+	}
 	return b.check(out, ranged)
 }
 
@@ -220,6 +237,10 @@ func (b *body) check(out *s3.GetObjectOutput, ranged bool) error {
 func (b *body) failed(err error) {
 	rested := b.watch != nil && b.watch.rested.Load()
 	b.drop()
+	if b.mover != nil && b.mover.Err != nil {
+		b.err = b.mover.Err
+		return
+	}
 	if b.ctx.Err() != nil {
 		b.err = context.Cause(b.ctx)
 		return

@@ -3,6 +3,7 @@ package s3stream
 import (
 	"context"
 	"io"
+	"syscall"
 	"time"
 )
 
@@ -11,8 +12,10 @@ type delivery struct {
 	ctx    context.Context
 	queue  <-chan *fetch // closed after the last
 	counts *counts
-	before func() error // called before waiting for S3; may be nil
-	moved  func(Item)   // called at the start of each item
+	before func() error    // called before waiting for S3; may be nil
+	pipe   syscall.RawConn // where bytes can be moved to; nil where they cannot
+	refuse func()          // called when it turns out that they can't come from S3
+	moved  func(Item)      // called at the start of each item
 
 	head  *fetch // being delivered; nil between items
 	block []byte // of head, to be given back
@@ -45,6 +48,9 @@ func (d *delivery) chunk() ([]byte, error) {
 		if d.text {
 			d.text = false
 			return d.head.Text, nil
+		}
+		if err := d.offer(); err != nil {
+			return nil, err
 		}
 		block, ok, err := receive(d, d.head.filled)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -28,6 +29,9 @@ type epoch struct {
 
 	reading sync.Mutex // held while the stream is used
 
+	piped  atomic.Bool // the bytes go into a pipe, as they are
+	buffer []byte      // of move
+
 	rest []byte    // of the chunk that is being read
 	left time.Time // when the last Read returned; zero before the first
 	err  error     // what Read returns from now on
@@ -43,7 +47,7 @@ func newEpoch(ctx context.Context, s *Source, number int) *epoch {
 	e.freed.L = &e.mu
 	e.ctx, e.cancel = context.WithCancelCause(ctx)
 	e.queue = make(chan *fetch, queueLength)
-	e.delivery = &delivery{ctx: e.ctx, queue: e.queue, counts: &s.counts, moved: func(Item) {}}
+	e.delivery = &delivery{ctx: e.ctx, queue: e.queue, counts: &s.counts, moved: func(Item) {}, refuse: s.pace.refuse}
 	if !s.opts.transforms() {
 		e.delivery.moved = e.places.add
 	}
@@ -83,14 +87,18 @@ func (e *epoch) fetchAll(number int) {
 
 // start begins to fetch a part when there are blocks for it and a place among the requests.
 func (e *epoch) start(p part, running *sync.WaitGroup) (*fetch, error) {
-	reserved, err := e.reserve(p)
+	s := e.source
+	direct := e.piped.Load() && s.pace.direct()
+	reserved, err := e.reserve(p, direct)
 	if err != nil {
 		return nil, err
 	}
-	s := e.source
 	b := &body{ctx: e.ctx, client: s.client, object: p.Object, at: p.from, to: p.to, opts: s.opts, counts: &s.counts, pace: s.pace}
 	b.progress = p.from
 	f := newFetch(p, b, e.blocks, reserved)
+	if direct {
+		f.direct = newDirect()
+	}
 	if !e.enter(b) {
 		e.leave(b)
 		return nil, context.Cause(e.ctx)
@@ -106,8 +114,11 @@ func (e *epoch) start(p part, running *sync.WaitGroup) (*fetch, error) {
 }
 
 // reserve takes the blocks that a part needs, or its share of the memory if that is less.
-func (e *epoch) reserve(p part) ([][]byte, error) {
+func (e *epoch) reserve(p part, direct bool) ([][]byte, error) {
 	count := e.source.pace.share()
+	if direct {
+		count = 1 // it will rarely be used
+	}
 	if p.to != unknown {
 		count = int(min(int64(count), e.blocks.number(p.to-p.from)))
 	}
@@ -163,10 +174,25 @@ func (e *epoch) Read(p []byte) (int, error) {
 // are; small ones are put together as long as S3 is not waited for.
 func (e *epoch) WriteTo(w io.Writer) (int64, error) {
 	out := &gatherer{to: w, counts: &e.source.counts}
-	e.delivery.before = out.flush
-	defer func() { e.delivery.before = nil }()
+	if m, ok := w.(interface{ Moved(n int64) }); ok {
+		out.moved = m.Moved
+	}
+	e.delivery.before, e.delivery.pipe = out.flush, asPipe(w)
+	e.piped.Store(e.delivery.pipe != nil && !e.source.opts.transforms())
+	defer func() {
+		e.delivery.before, e.delivery.pipe = nil, nil
+		e.piped.Store(false)
+	}()
 	for {
 		err := e.fill()
+		if err == errDirect {
+			if err = e.move(out); err == nil {
+				continue
+			}
+			if out.err == nil {
+				e.end(err)
+			}
+		}
 		if out.err == nil && err != nil {
 			out.flush()
 		}
@@ -198,7 +224,11 @@ func (e *epoch) fill() error {
 	}
 	if e.err == nil && len(e.rest) == 0 {
 		var err error
-		if e.rest, err = next(e.stream); err != nil {
+		e.rest, err = next(e.stream)
+		if err == errDirect {
+			return err
+		}
+		if err != nil {
 			e.end(err)
 		}
 	}

@@ -22,6 +22,7 @@ type fetch struct {
 	sized  chan struct{} // closed when size is known, or never will be
 	size   int64         // of the object
 	slides bool
+	direct *direct // nil where the answer is read at once
 }
 
 // newFetch returns a fetch of p into the reserved blocks; without those it is over.
@@ -66,6 +67,12 @@ func (f *fetch) run(ctx context.Context) {
 		}
 	}()
 	defer f.body.Close()
+	if f.direct != nil {
+		if v, err := f.direct.await(ctx, f.body); v == moved || err != nil {
+			f.err = err
+			return
+		}
+	}
 	for f.err == nil && f.body.at != f.body.to {
 		block, err := f.take(ctx)
 		if err != nil {

@@ -9,7 +9,8 @@ import (
 type gatherer struct {
 	to      io.Writer
 	counts  *counts
-	small   []byte // gathered
+	small   []byte      // gathered
+	moved   func(int64) // told of bytes that did not go through Write; may be nil
 	written int64
 	err     error
 }

@@ -31,6 +31,12 @@ type pace struct {
 	before   int  // requests before the growth that is on trial; 0 when none is
 	wait     int  // ticks until that is judged, or until the next one
 	doubling bool // nothing has spoken against growth yet
+
+	never                  bool    // answers cannot be moved
+	calm                   int     // ticks in a row in which the reader did not wait
+	moving                 bool    // answers are left in their sockets, for the kernel to move
+	copying                float64 // bytes per second that were delivered before
+	judge, refrain, failed int     // ticks until that is judged, and until it is tried again; how often it was no good
 }
 
 // A sample is what counts were at a moment.
@@ -42,10 +48,10 @@ type sample struct {
 }
 
 const (
-	tick            = 100 * time.Millisecond
+	tick            = 50 * time.Millisecond
 	initialRequests = 8
 	settling        = 2  // ticks that a growth takes to show
-	contentment     = 20 // ticks before the next try when one brought nothing
+	contentment     = 40 // ticks before the next try when one brought nothing
 
 	initialPart = 4 << 20
 	minPart     = 1 << 20
@@ -98,6 +104,9 @@ func (p *pace) part() int64 {
 	if p.opts.PartSize > 0 {
 		return p.opts.PartSize
 	}
+	if p.moving {
+		return maxPart // it takes no memory
+	}
 	size := int64(initialPart)
 	if p.rate.full() {
 		size = int64(partWaits * p.first.quantile(0.5) * p.rate.quantile(0.5))
@@ -144,7 +153,9 @@ func (p *pace) adapt(now sample) {
 		return
 	}
 	perSecond := func(bytes int64) float64 { return float64(bytes) / elapsed.Seconds() }
-	switch starved := now.waited-last.waited > elapsed/10; {
+	starved := now.waited-last.waited > elapsed/10
+	p.choose(starved, perSecond(now.delivered-last.delivered))
+	switch {
 	case now.throttled > last.throttled:
 		p.requests, p.before, p.doubling, p.wait = max(1, p.requests/2), 0, false, contentment
 	case starved:
@@ -154,6 +165,43 @@ func (p *pace) adapt(now sample) {
 		p.before, p.wait = 0, 0
 		p.relax(perSecond(now.delivered - last.delivered))
 	}
+}
+
+// choose decides whether answers are moved or copied into memory. Moving is tried
+// when the reader does not wait for S3, and goes on unless it turns out slower.
+func (p *pace) choose(starved bool, rate float64) {
+	if starved {
+		p.calm = 0
+	} else {
+		p.calm++
+	}
+	p.refrain = max(0, p.refrain-1)
+	switch {
+	case !p.moving:
+		p.copying = max(rate, 0.9*p.copying)
+		p.moving = p.calm >= 2 && p.refrain == 0 && !p.never
+		p.judge = settling
+	case p.judge > 0:
+		p.judge--
+	case starved && rate < p.copying:
+		p.moving, p.copying, p.calm = false, 0, 0
+		p.failed++
+		p.refrain = contentment << min(p.failed, 8)
+	}
+}
+
+// refuse has no answers moved any more.
+func (p *pace) refuse() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.never, p.moving = true, false
+}
+
+// direct says whether answers should be left in their sockets.
+func (p *pace) direct() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.moving
 }
 
 // grow tries more requests at a time, and takes that back if they bring nothing.

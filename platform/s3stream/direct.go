@@ -1,0 +1,175 @@
+package s3stream
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"syscall"
+
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/algospec/algospec/internal/splice"
+)
+
+// Spliceable lets the kernel move what a Source delivers from the sockets of a
+// transport into a pipe, where a Source has nothing to do with the bytes but
+// to hand them on: they come by plain HTTP, S3 gives no checksum, nothing is
+// transformed, and WriteTo's writer is a named pipe. The transport must not
+// have been used yet.
+func Spliceable(t *http.Transport) { splice.Under(t) }
+
+// A fetch is direct if its answer is left in the socket until its turn comes.
+// What then becomes of it is a verdict: its bytes are copied into blocks, as
+// those of other fetches, or the reader has had them moved into its pipe.
+type direct struct {
+	ready chan struct{} // closed when the answer has begun, or never will
+	turn  chan verdict
+	begun bool // a verdict was given; only the reader looks at it
+}
+
+type verdict bool
+
+const (
+	copied verdict = false
+	moved  verdict = true
+)
+
+func newDirect() *direct { return &direct{ready: make(chan struct{}), turn: make(chan verdict, 1)} }
+
+// await asks for the answer and waits for the verdict.
+func (d *direct) await(ctx context.Context, b *body) (verdict, error) {
+	err := b.begin()
+	close(d.ready)
+	if err != nil {
+		return copied, nil // the error comes again
+	}
+	select {
+	case v := <-d.turn:
+		return v, nil
+	case <-ctx.Done():
+		return copied, context.Cause(ctx)
+	}
+}
+
+// errDirect says that the next bytes may be moved.
+var errDirect = errors.New("the answer waits in its socket")
+
+// offer returns errDirect if the answer of the head can be moved, and
+// otherwise has it copied.
+func (d *delivery) offer() error {
+	f := d.head
+	if f.direct == nil || f.direct.begun {
+		return nil
+	}
+	if err := wait(d, f.direct.ready); err != nil {
+		return err
+	}
+	possible := f.body.plain && (f.sum == nil || f.sum.hash == nil)
+	switch {
+	case f.body.err != nil:
+	case possible && d.pipe != nil:
+		return errDirect
+	case !possible:
+		d.refuse()
+	}
+	d.decide(copied)
+	return nil
+}
+
+func (d *delivery) decide(v verdict) {
+	d.head.direct.begun = true
+	d.head.direct.turn <- v
+}
+
+// begin sends the request, again if that fails, and leaves the answer alone.
+func (b *body) begin() error {
+	for b.err == nil && b.answer == nil && b.at != b.to {
+		if err := b.ask(); err != nil {
+			b.failed(err)
+		}
+	}
+	b.rest()
+	return b.err
+}
+
+// trace has conn set to the connection that a request goes by.
+func (b *body) trace(ctx context.Context) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(info httptrace.GotConnInfo) { b.conn, _ = info.Conn.(*splice.Conn) },
+	})
+}
+
+// verbatim says whether an answer's bytes are those of the socket, and nobody verifies them.
+func verbatim(out *s3.GetObjectOutput) bool {
+	return out.ContentLength != nil && out.ChecksumCRC32 == nil && out.ChecksumCRC32C == nil &&
+		out.ChecksumCRC64NVME == nil && out.ChecksumSHA1 == nil && out.ChecksumSHA256 == nil
+}
+
+// moveTo moves what is left into a pipe. Bytes that had already left the socket go through copied.
+func (b *body) moveTo(m *splice.Move, copied func([]byte) error, progress func(n int)) error {
+	b.mover = m
+	b.conn.Begin(m)
+	for {
+		before := m.Moved
+		n, err := b.Read(m.Buffer)
+		if n > 0 && m.Moved == before {
+			if err := copied(m.Buffer[:n]); err != nil {
+				return err
+			}
+		}
+		progress(n)
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// asPipe returns the descriptor of w if that is the writing end of a pipe which bytes can be moved into.
+func asPipe(w io.Writer) syscall.RawConn {
+	c, ok := w.(syscall.Conn)
+	if !ok || !splice.Supported {
+		return nil
+	}
+	raw, err := c.SyscallConn()
+	if err != nil || !splice.Pipe(raw) {
+		return nil
+	}
+	return raw
+}
+
+// move has the kernel move the answer of the head into the pipe.
+func (e *epoch) move(out *gatherer) error {
+	if err := out.flush(); err != nil {
+		return err
+	}
+	if e.buffer == nil {
+		e.buffer = make([]byte, 1<<20)
+	}
+	d, counts := e.delivery, &e.source.counts
+	b := d.head.body
+	m := &splice.Move{Buffer: e.buffer, Pipe: d.pipe, Rest: b.rest}
+	var seen splice.Move
+	err := b.moveTo(m,
+		func(p []byte) error { out.pass(p); return out.err },
+		func(n int) {
+			out.written += m.Moved - seen.Moved
+			if out.moved != nil && m.Moved > seen.Moved {
+				out.moved(m.Moved - seen.Moved)
+			}
+			counts.waitedForS3.Add(int64(m.WaitedForSocket - seen.WaitedForSocket))
+			counts.waitedForReader.Add(int64(m.WaitedForPipe - seen.WaitedForPipe))
+			counts.bytes.Add(int64(n))
+			e.places.advance(n)
+			seen = *m
+		})
+	if m.Err != nil {
+		out.err = m.Err
+	}
+	d.decide(moved)
+	return err
+}
