@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -24,12 +26,12 @@ type fifo struct {
 	file    *os.File // the writing end
 	watcher *watcher
 	watch   int32
-	opened  chan struct{} // closed when a reader has opened the pipe
+	opening *opening
 }
 
 // makeFIFO makes the pipe of an epoch in the directory workshop and moves it to its path.
-func makeFIFO(w *watcher, workshop, path string, epoch int) (_ *fifo, err error) {
-	f := &fifo{path: fmt.Sprintf("%s_%d", path, epoch), watcher: w, watch: -1, opened: make(chan struct{})}
+func makeFIFO(w *watcher, workshop, path string, epoch int, opens *atomic.Int64) (_ *fifo, err error) {
+	f := &fifo{path: fmt.Sprintf("%s_%d", path, epoch), watcher: w, watch: -1, opening: newOpening(opens)}
 	unseen := filepath.Join(workshop, filepath.Base(f.path))
 	if err := unix.Mkfifo(unseen, 0o666); err != nil {
 		return nil, &os.PathError{Op: "mkfifo", Path: unseen, Err: err}
@@ -40,11 +42,14 @@ func makeFIFO(w *watcher, workshop, path string, epoch int) (_ *fifo, err error)
 			os.Remove(unseen)
 		}
 	}()
+	if err = os.Chmod(unseen, 0o666); err != nil { // whatever the umask (container contract, register row 25)
+		return nil, err
+	}
 	if f.file, err = openWithoutReader(unseen); err != nil {
 		return nil, err
 	}
 	pipesize.Enlarge(f.file)
-	if f.watch, err = w.add(unseen, f.opened); err != nil {
+	if f.watch, err = w.add(unseen, f.opening); err != nil {
 		return nil, err
 	}
 	return f, os.Rename(unseen, f.path)
@@ -63,22 +68,69 @@ func openWithoutReader(path string) (*os.File, error) {
 // writer returns the writing end once a reader has come, or has come and gone.
 func (f *fifo) writer(ctx context.Context) (*os.File, error) {
 	select {
-	case <-f.opened:
+	case <-f.opening.done:
 		return f.file, nil
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
 }
 
-// close closes the writing end, which is the end of the reader's stream, and removes the pipe.
+// abandoned reports whether there is no reader any more, once there was one.
+func (f *fifo) abandoned() (gone bool) {
+	if conn, err := f.file.SyscallConn(); err == nil {
+		conn.Control(func(fd uintptr) { gone = readerless(fd) })
+	}
+	return gone
+}
+
+// readerless reports whether nobody could read what is written to a pipe: poll(2) has an error then.
+func readerless(fd uintptr) bool {
+	events := []unix.PollFd{{Fd: int32(fd)}}
+	_, err := unix.Poll(events, 0)
+	return err == nil && events[0].Revents&unix.POLLERR != 0
+}
+
+// whenAbandoned calls do, at most once, when the last reader goes. A write would tell, too, but there
+// is none while the data for it are awaited. After stop do is not called.
+func (f *fifo) whenAbandoned(do func()) (stop func()) {
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		conn, err := f.file.SyscallConn()
+		if err != nil {
+			return
+		}
+		// The runtime counts an error, which the reader's going is, as readiness to read; or as an
+		// error of the wait, where nothing else happens to the pipe.
+		conn.Read(readerless)
+		if f.abandoned() {
+			do()
+		}
+	}()
+	return func() {
+		f.file.SetReadDeadline(time.Unix(1, 0))
+		<-stopped
+	}
+}
+
+// unread returns how many bytes are in the pipe.
+func (f *fifo) unread() (n int) {
+	if conn, err := f.file.SyscallConn(); err == nil {
+		conn.Control(func(fd uintptr) { n, _ = unix.IoctlGetInt(int(fd), unix.TIOCINQ) })
+	}
+	return n
+}
+
+// close removes the pipe and then closes the writing end, which is the end of the reader's stream: a
+// reader at its end that opens this epoch once more finds nothing, and does not wait for ever.
 func (f *fifo) close() {
 	if f.watch >= 0 {
 		f.watcher.remove(f.watch)
 	}
+	os.Remove(f.path)
 	if f.file != nil {
 		f.file.Close()
 	}
-	os.Remove(f.path)
 }
 
 // A watcher hears of the opening of pipes. There is one for a job: the system has few.
@@ -86,8 +138,8 @@ type watcher struct {
 	events *os.File // an inotify descriptor
 	ended  chan struct{}
 
-	mu     sync.Mutex
-	opened map[int32]chan struct{} // by watch descriptor
+	mu       sync.Mutex
+	openings map[int32]*opening // by watch descriptor
 }
 
 func newWatcher() (*watcher, error) {
@@ -95,13 +147,14 @@ func newWatcher() (*watcher, error) {
 	if err != nil {
 		return nil, os.NewSyscallError("inotify_init1", err)
 	}
-	w := &watcher{events: os.NewFile(uintptr(fd), "inotify"), ended: make(chan struct{}), opened: map[int32]chan struct{}{}}
+	w := &watcher{events: os.NewFile(uintptr(fd), "inotify"), ended: make(chan struct{}), openings: map[int32]*opening{}}
 	go w.run()
 	return w, nil
 }
 
-// add has opened closed when somebody opens the file.
-func (w *watcher) add(path string, opened chan struct{}) (watch int32, err error) {
+// add has the opening happen each time that somebody opens the file, but for those that the kernel
+// takes together.
+func (w *watcher) add(path string, opening *opening) (watch int32, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	conn, err := w.events.SyscallConn()
@@ -117,14 +170,14 @@ func (w *watcher) add(path string, opened chan struct{}) (watch int32, err error
 	if err != nil {
 		return -1, err
 	}
-	w.opened[int32(id)] = opened
+	w.openings[int32(id)] = opening
 	return int32(id), nil
 }
 
 func (w *watcher) remove(watch int32) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	delete(w.opened, watch)
+	delete(w.openings, watch)
 	if conn, err := w.events.SyscallConn(); err == nil {
 		conn.Control(func(fd uintptr) { unix.InotifyRmWatch(int(fd), uint32(watch)) })
 	}
@@ -142,9 +195,8 @@ func (w *watcher) run() {
 		w.mu.Lock()
 		for event := buffer[:n]; len(event) >= unix.SizeofInotifyEvent; event = event[unix.SizeofInotifyEvent:] {
 			watch, mask := int32(binary.NativeEndian.Uint32(event)), binary.NativeEndian.Uint32(event[4:])
-			if opened := w.opened[watch]; opened != nil && mask&unix.IN_OPEN != 0 {
-				close(opened)
-				delete(w.opened, watch)
+			if opening := w.openings[watch]; opening != nil && mask&unix.IN_OPEN != 0 {
+				opening.happen()
 			}
 		}
 		w.mu.Unlock()

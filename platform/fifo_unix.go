@@ -6,7 +6,8 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"sync"
+	"path/filepath"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -16,21 +17,34 @@ import (
 // which opens the pipe and closes it at once is seen, once the goroutine waits. Linux can do
 // better; see the other file.
 type fifo struct {
-	path   string
-	opened chan struct{} // closed when file and err are there
-	file   *os.File
-	err    error
-	once   sync.Once
+	path    string
+	waited  chan struct{} // closed when file and err are there
+	file    *os.File
+	err     error
+	opening *opening
+	closing atomic.Bool
 }
 
-func makeFIFO(_ *watcher, _, path string, epoch int) (*fifo, error) {
-	f := &fifo{path: fmt.Sprintf("%s_%d", path, epoch), opened: make(chan struct{})}
-	if err := syscall.Mkfifo(f.path, 0o666); err != nil {
-		return nil, &os.PathError{Op: "mkfifo", Path: f.path, Err: err}
+func makeFIFO(_ *watcher, workshop, path string, epoch int, opens *atomic.Int64) (*fifo, error) {
+	f := &fifo{path: fmt.Sprintf("%s_%d", path, epoch), waited: make(chan struct{}), opening: newOpening(opens)}
+	unseen := filepath.Join(workshop, filepath.Base(f.path))
+	if err := syscall.Mkfifo(unseen, 0o666); err != nil {
+		return nil, &os.PathError{Op: "mkfifo", Path: unseen, Err: err}
+	}
+	err := os.Chmod(unseen, 0o666) // whatever the umask (container contract, register row 25)
+	if err == nil {
+		err = os.Rename(unseen, f.path)
+	}
+	if err != nil {
+		os.Remove(unseen)
+		return nil, err
 	}
 	go func() {
-		defer close(f.opened)
+		defer close(f.waited)
 		f.file, f.err = openForWriting(f.path)
+		if !f.closing.Load() {
+			f.opening.happen()
+		}
 	}()
 	return f, nil
 }
@@ -57,27 +71,33 @@ func openForWriting(path string) (*os.File, error) {
 // writer returns the writing end once there is a reader.
 func (f *fifo) writer(ctx context.Context) (*os.File, error) {
 	select {
-	case <-f.opened:
+	case <-f.opening.done:
 		return f.file, f.err
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
 }
 
-// close closes the writing end, which is the end of the reader's stream, and removes the pipe.
+// abandoned cannot tell; a write can.
+func (*fifo) abandoned() bool { return false }
+
+func (*fifo) whenAbandoned(func()) (stop func()) { return func() {} }
+
+func (*fifo) unread() int { return 0 }
+
+// close removes the pipe and then closes the writing end, which is the end of the reader's stream.
 func (f *fifo) close() {
-	f.once.Do(func() {
-		// A reader of our own ends the wait for one.
-		reader, err := os.OpenFile(f.path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-		if err == nil {
-			<-f.opened
-			reader.Close()
-		}
-		if f.file != nil {
-			f.file.Close()
-		}
-		os.Remove(f.path)
-	})
+	// A reader of our own ends the wait for one.
+	f.closing.Store(true)
+	reader, err := os.OpenFile(f.path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err == nil {
+		<-f.waited
+		reader.Close()
+	}
+	os.Remove(f.path)
+	if f.file != nil {
+		f.file.Close()
+	}
 }
 
 // A watcher is of use on Linux only.

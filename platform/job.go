@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os/exec"
 	"regexp"
 	"time"
@@ -36,6 +37,10 @@ type Job struct {
 	Grace    time.Duration    // between SIGTERM and SIGKILL; 0 means 120 s
 	Log      io.Writer        // gets the algorithm's lines as they come; nil discards them
 	Progress func(Progress)   // called a few times a second, from one goroutine, while the algorithm runs
+
+	LookAhead LookAhead     // when the pipe of the next epoch appears; the zero value is Eager
+	Stall     time.Duration // how long the reader of an epoch out of turn waits before that is reported; 0 means 30 s
+	Logger    *slog.Logger  // told what the platform notices about the reading of pipes; nil discards
 }
 
 // A Channel is one element of InputDataConfig: the objects whose keys begin with a prefix, in the
@@ -62,9 +67,16 @@ type Progress struct {
 type ChannelProgress struct {
 	Name       string
 	Epoch      int           // the epoch being read; -1 before the first
-	Bytes      int64         // delivered, over all epochs
+	Bytes      int64         // delivered, over all epochs, without what a reader that left was seen to leave in the pipe
 	EpochBytes int64         // of one whole epoch
 	FirstByte  time.Duration // from the call of Run to the first bytes delivered; 0 before
+	Opens      int           // of the channel's pipes by readers, as far as they were seen
+	Abandoned  int           // epochs that their reader closed before their end was written
+	Problem    string        // why an epoch that was opened gets no data; "" when that is in order
+
+	Unopened time.Duration // spent waiting for the algorithm to open an epoch,
+	Starved  time.Duration // for data to write,
+	Blocked  time.Duration // and for the algorithm to take them
 }
 
 // A Result is what a job left behind.

@@ -3,16 +3,22 @@ package platform
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"log/slog"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/algospec/algospec/channel"
 	"github.com/algospec/algospec/channel/channeltest"
@@ -22,14 +28,29 @@ import (
 	"github.com/algospec/algospec/platform/s3test"
 )
 
-// servePipe serves source through named pipes until the test ends, and returns their path.
-func servePipe(tb testing.TB, source channel.Source) string {
+// newPipe returns a pipe that serves source, and is closed at the end of the test.
+func newPipe(tb testing.TB, source channel.Source) *pipe {
 	tb.Helper()
-	path := filepath.Join(tb.TempDir(), "train")
 	watcher, err := newWatcher()
 	require.NoError(tb, err)
-	p := &pipe{path: path, workshop: tb.TempDir(), watcher: watcher, name: "train", source: source, began: time.Now()}
+	p := &pipe{
+		path: filepath.Join(tb.TempDir(), "train"), workshop: tb.TempDir(), watcher: watcher,
+		name: "train", source: source, began: time.Now(), logger: slog.New(slog.DiscardHandler),
+	}
 	require.NoError(tb, p.make())
+	tb.Cleanup(func() {
+		p.close()
+		watcher.close()
+		left, err := filepath.Glob(p.path + "*")
+		if err != nil || len(left) > 0 {
+			tb.Error("pipes are left:", left, err)
+		}
+	})
+	return p
+}
+
+// serve serves a pipe until the test ends.
+func serve(tb testing.TB, p *pipe) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wait sync.WaitGroup
 	wait.Go(func() {
@@ -40,14 +61,15 @@ func servePipe(tb testing.TB, source channel.Source) string {
 	tb.Cleanup(func() {
 		cancel()
 		wait.Wait()
-		p.close()
-		watcher.close()
-		left, err := filepath.Glob(path + "*")
-		if err != nil || len(left) > 0 {
-			tb.Error("pipes are left:", left, err)
-		}
 	})
-	return path
+}
+
+// servePipe serves source through named pipes until the test ends, and returns their path.
+func servePipe(tb testing.TB, source channel.Source) string {
+	tb.Helper()
+	p := newPipe(tb, source)
+	serve(tb, p)
+	return p.path
 }
 
 // Both ends together keep the contract that memory and files keep, early closes at the first byte
@@ -69,16 +91,6 @@ func TestAPipeIsASourceLikeAnyOther(t *testing.T) {
 	}
 }
 
-func TestTheNextPipeIsThereAsSoonAsAReaderHasOpenedTheOneBefore(t *testing.T) {
-	path := servePipe(t, channel.Memory(bytes.Repeat([]byte("x"), 4<<20)))
-	require.NoFileExists(t, path+"_1")
-	reader, err := os.Open(path + "_0") // blocks until the writer has opened it too
-	require.NoError(t, err)
-	defer reader.Close()
-	require.Eventually(t, func() bool { _, err := os.Stat(path + "_1"); return err == nil }, time.Second, time.Millisecond)
-	require.NoFileExists(t, path+"_2")
-}
-
 // A reader that comes and goes faster than anyone could poll is an epoch of its own.
 func TestAReaderThatOpensAndClosesAtOnceIsSeen(t *testing.T) {
 	path := servePipe(t, channel.Memory("data"))
@@ -94,6 +106,100 @@ func TestAReaderThatOpensAndClosesAtOnceIsSeen(t *testing.T) {
 	got, err := io.ReadAll(reader)
 	require.NoError(t, err)
 	require.Equal(t, "data", string(got))
+}
+
+// sourceFunc is a Source whose epochs are read by a function.
+type sourceFunc func(ctx context.Context, epoch int, p []byte) (int, error)
+
+func (f sourceFunc) Open(ctx context.Context, epoch int) (io.ReadCloser, error) {
+	return io.NopCloser(readerFunc(func(p []byte) (int, error) { return f(ctx, epoch, p) })), nil
+}
+
+type readerFunc func(p []byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// A reader that took it for the end would train on part of the data and call that a success.
+func TestDataThatBreakOffAreNoEnd(t *testing.T) {
+	down := errors.New("S3 is down")
+	sent := false
+	p := newPipe(t, sourceFunc(func(_ context.Context, _ int, b []byte) (int, error) {
+		if sent {
+			return 0, down
+		}
+		sent = true
+		return copy(b, "half"), nil
+	}))
+	failed := make(chan error, 1)
+	go func() { failed <- p.serve(t.Context()) }()
+	file, err := os.OpenFile(p.path+"_0", os.O_RDONLY|unix.O_NONBLOCK, 0)
+	require.NoError(t, err)
+	defer file.Close()
+	err = <-failed
+	require.ErrorIs(t, err, down)
+	require.EqualError(t, err, "channel train, epoch 0: S3 is down")
+	buf := make([]byte, 10)
+	n, err := file.Read(buf)
+	require.NoError(t, err)
+	require.Equal(t, "half", string(buf[:n]))
+	require.NoError(t, file.SetReadDeadline(time.Now().Add(10*time.Millisecond)))
+	_, err = file.Read(buf)
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded, "the pipe is open while the algorithm lives")
+}
+
+func TestPipesHaveTheirModeWhateverTheUmask(t *testing.T) {
+	defer unix.Umask(unix.Umask(0o077))
+	p := newPipe(t, channel.Memory("data"))
+	info, err := os.Stat(p.path + "_0")
+	require.NoError(t, err)
+	require.Equal(t, fs.ModeNamedPipe|0o666, info.Mode())
+}
+
+// That the data are late is not for the reader of two epochs to mend.
+func TestLateDataAreNoProblemOfTheReaders(t *testing.T) {
+	p := newPipe(t, sourceFunc(func(ctx context.Context, _ int, _ []byte) (int, error) {
+		<-ctx.Done()
+		return 0, context.Cause(ctx)
+	}))
+	p.stall = time.Nanosecond
+	serve(t, p)
+	for epoch := range 2 {
+		reader, err := channel.FIFO{Path: p.path}.Open(t.Context(), epoch)
+		require.NoError(t, err)
+		defer reader.Close()
+		require.Eventually(t, func() bool { return p.progress().Opens == epoch+1 }, 10*time.Second, time.Millisecond)
+	}
+	require.Eventually(t, func() bool { return p.clock.in(starved) > p.stall }, 10*time.Second, time.Millisecond)
+	require.Empty(t, p.diagnose())
+}
+
+func TestADelayComesFromTheGeneratorAndKeepsItsLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		delays := func(l LookAhead) (delays []time.Duration) {
+			for range 10 {
+				began := time.Now()
+				require.NoError(t, l.wait(t.Context()))
+				require.LessOrEqual(t, time.Since(began), time.Hour)
+				delays = append(delays, time.Since(began))
+			}
+			return delays
+		}
+		seeded := func() LookAhead { return Delayed(time.Hour, rand.New(rand.NewPCG(1, 2))) }
+		one, same := seeded(), seeded()
+		train, test := one.fork(), one.fork()
+		first, second := delays(train), delays(test)
+		require.NotEqual(t, first, second)
+		train, test = same.fork(), same.fork()
+		require.Equal(t, second, delays(test), "whichever channel comes first")
+		require.Equal(t, first, delays(train))
+		require.Equal(t, delays(Delayed(time.Hour, nil).fork()), delays(Delayed(time.Hour, nil).fork()))
+		for _, l := range []LookAhead{{}, Eager(), Late(), Ahead(), Delayed(0, nil)} {
+			require.Equal(t, make([]time.Duration, 10), delays(l.fork()))
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		require.ErrorIs(t, seeded().fork().wait(ctx), context.Canceled)
+	})
 }
 
 func TestFailureReasonsHaveTheServicesShape(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -25,7 +25,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/algospec/algospec"
-	"github.com/algospec/algospec/channel"
 	"github.com/algospec/algospec/hyperparams"
 	"github.com/algospec/algospec/platform"
 	"github.com/algospec/algospec/platform/s3stream"
@@ -40,14 +39,17 @@ func TestMain(m *testing.M) {
 }
 
 type params struct {
-	Mode   string `default:"read" enum:"read,killed,stop,deaf,panic,nothing,early,output,exit"`
+	Mode   string `default:"read" enum:"read,killed,stop,deaf,panic,nothing,output,exit,script"`
 	Epochs int    `default:"1"`
+	Script string `default:""`
 }
 
 // container is the algorithm of these tests, run in both ways: it saves a digest of its
 // channels.
 func container(ctx context.Context, job *algospec.Job, p params) error {
 	switch p.Mode {
+	case "script":
+		return runScript(ctx, job, p.Script)
 	case "nothing":
 		return nil
 	case "panic":
@@ -79,9 +81,6 @@ func container(ctx context.Context, job *algospec.Job, p params) error {
 			if err != nil {
 				return err
 			}
-			if p.Mode == "early" && epoch.Number%2 == 0 {
-				continue
-			}
 			n, err := io.Copy(all, epoch)
 			if err != nil {
 				return err
@@ -102,12 +101,11 @@ func digest(epoch []byte, epochs int) string {
 }
 
 // data is 3 MB that differ everywhere.
-var data = func() []byte {
-	var b bytes.Buffer
-	for i := 0; b.Len() < 3<<20; i++ {
-		fmt.Fprintf(&b, "%d ", i)
+var data = func() (b []byte) {
+	for i := 0; len(b) < 3<<20; i++ {
+		b = append(strconv.AppendInt(b, int64(i), 10), ' ')
 	}
-	return b.Bytes()
+	return b
 }()
 
 // newServer returns a server with data, in three objects, under train/ in bucket data.
@@ -398,68 +396,4 @@ func onGet(key string, fault s3test.Fault) func(*http.Request) *s3test.Fault {
 		}
 		return nil
 	}
-}
-
-func TestEpochsThatAreClosedUnreadAreSkipped(t *testing.T) {
-	bothWays(t, func(t *testing.T, as func(platform.Job) platform.Job) {
-		server := newServer(t)
-		job := newJob(t, server)
-		job.HyperParameters = hyperparams.Map{"mode": "early", "epochs": "6"} // reads 1, 3 and 5
-		result, err := run(t, t.Context(), as(job))
-		require.NoError(t, err)
-		got := files(t, server.Client(), result.ModelArtifacts)["train"]
-		require.Equal(t, digest(data, 3), got)
-	})
-}
-
-func TestAChannelThatIsNeverOpenedCostsNothing(t *testing.T) {
-	server := newServer(t)
-	job := newJob(t, server)
-	job.Trainer = func(_ context.Context, job *algospec.Job) error {
-		return job.Model.Save("m", strings.NewReader("x"))
-	}
-	gets := 0
-	server.SetFault(func(r *http.Request) *s3test.Fault {
-		if strings.Contains(r.URL.Path, "/train/") {
-			gets++
-		}
-		return nil
-	})
-	result, err := run(t, t.Context(), job)
-	require.NoError(t, err)
-	require.Zero(t, gets)
-	require.Equal(t, -1, result.Channels[0].Epoch)
-}
-
-// Two channels in turn, a little at a time: neither may wait for the other.
-func TestChannelsAreReadInAnyInterleaving(t *testing.T) {
-	server := newServer(t)
-	job := newJob(t, server)
-	job.Channels = append(job.Channels, platform.Channel{Name: "twin", S3URI: "s3://data/train/"})
-	job.Trainer = func(ctx context.Context, job *algospec.Job) error {
-		var epochs []*channel.Epoch
-		for _, name := range []string{"train", "twin"} {
-			epoch, err := job.Channel(name).Open(ctx)
-			if err != nil {
-				return err
-			}
-			defer epoch.Close()
-			epochs = append(epochs, epoch)
-		}
-		buf := make([]byte, 10_000)
-		for offset := 0; offset < len(data); offset += len(buf) {
-			want := data[offset:min(len(data), offset+len(buf))]
-			for _, epoch := range epochs {
-				if _, err := io.ReadFull(epoch, buf[:len(want)]); err != nil {
-					return err
-				}
-				if !slices.Equal(want, buf[:len(want)]) {
-					return fmt.Errorf("bytes from %d differ", offset)
-				}
-			}
-		}
-		return job.Model.Save("m", strings.NewReader("x"))
-	}
-	_, err := run(t, t.Context(), job)
-	require.NoError(t, err)
 }

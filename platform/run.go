@@ -47,6 +47,7 @@ func Run(ctx context.Context, job Job) (*Result, error) {
 		r.pipes = append(r.pipes, &pipe{
 			path: tree.channel(c.Name), workshop: tree.workshop(), watcher: watcher,
 			name: c.Name, size: sources[i].size, source: sources[i].stream, began: began,
+			lookAhead: job.LookAhead.fork(), stall: job.stall(), logger: job.logger(),
 		})
 	}
 	return r.run(ctx)
@@ -127,6 +128,7 @@ func (r *run) train(ctx context.Context) (end hostEnd, dataErr error) {
 			}
 		})
 	}
+	pipes.Go(func() { r.diagnose(pipeCtx, r.job.stall(), r.job.logger()) })
 	stopReporting := r.reportProgress()
 
 	end = r.runHost(hostCtx)

@@ -40,11 +40,15 @@ func PythonSDK(tb testing.TB) string {
 // absent skips the test, or fails it where the thing is required.
 func absent(tb testing.TB, thing, reason string) {
 	tb.Helper()
-	required := strings.Split(os.Getenv("ALGOSPEC_REQUIRE"), ",")
-	if slices.Contains(required, thing) || slices.Contains(required, "all") {
+	if required(thing) {
 		tb.Fatalf("%s, and ALGOSPEC_REQUIRE asks for it", reason)
 	}
 	tb.Skip(reason)
+}
+
+func required(thing string) bool {
+	things := strings.Split(os.Getenv("ALGOSPEC_REQUIRE"), ",")
+	return slices.Contains(things, thing) || slices.Contains(things, "all")
 }
 
 // root returns the repository's root: the nearest folder upwards that holds go.mod. Tests run in
