@@ -34,17 +34,22 @@ func (e *FailedError) Unwrap() error { return e.Err }
 func (r *run) failure(ctx context.Context, end hostEnd, dataErr error) error {
 	switch {
 	case dataErr != nil:
-		kind := "InternalServerError"
-		if algospec.IsClientError(dataErr) {
-			kind = "ClientError"
-		}
-		return &FailedError{Job: r.job.Name, Reason: reason(kind + ": " + dataErr.Error()), Err: dataErr}
+		return &FailedError{Job: r.job.Name, Reason: dataReason(dataErr), Err: dataErr}
 	case end.err != nil:
 		return &FailedError{Job: r.job.Name, Reason: reason("InternalServerError: " + end.err.Error()), Err: end.err}
 	case end.code != 0 && ctx.Err() == nil:
 		return &FailedError{Job: r.job.Name, Reason: containerReason(cmp.Or(r.tree.failureText(), end.failure), end.code)}
 	}
 	return nil
+}
+
+// dataReason is the FailureReason where data could not be delivered.
+func dataReason(err error) string {
+	kind := "InternalServerError: "
+	if algospec.IsClientError(err) {
+		kind = "ClientError: "
+	}
+	return reason(kind + err.Error())
 }
 
 // reasonLimit is the length of FailureReason (DescribeTrainingJob).
@@ -87,11 +92,11 @@ type failure struct {
 	err error
 }
 
-// set reports whether err is the first.
+// set reports whether err is the first there is.
 func (f *failure) set(err error) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.err != nil {
+	if err == nil || f.err != nil {
 		return false
 	}
 	f.err = err

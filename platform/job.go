@@ -12,7 +12,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/algospec/algospec"
-	"github.com/algospec/algospec/channel"
 	"github.com/algospec/algospec/hyperparams"
 	"github.com/algospec/algospec/platform/s3stream"
 )
@@ -32,7 +31,7 @@ type Job struct {
 	Trainer algospec.Trainer
 
 	S3       *s3.Client       // where channels and output are
-	Stream   s3stream.Options // of each channel: how much is read ahead, how often tried again
+	Stream   s3stream.Options // how channels are fetched; of its ReadAhead each gets an equal part, and what a Channel says counts
 	Dir      string           // where the host's tree is made, in a directory of its own; "" means the system's for temporary files
 	Grace    time.Duration    // between SIGTERM and SIGKILL; 0 means 120 s
 	Log      io.Writer        // gets the algorithm's lines as they come; nil discards them
@@ -43,14 +42,6 @@ type Job struct {
 	Logger    *slog.Logger  // told what the platform notices about the reading of pipes; nil discards
 }
 
-// A Channel is one element of InputDataConfig: the objects whose keys begin with a prefix, in the
-// order of their keys, streamed through named pipes (TrainingInputMode Pipe).
-type Channel struct {
-	Name        string
-	S3URI       string // s3://bucket/prefix; a plain string prefix, which needs no slash
-	ContentType string
-}
-
 // A MetricDefinition scrapes a metric from the algorithm's log: the first group of Regex (RE2), where
 // it is a number.
 type MetricDefinition struct {
@@ -59,8 +50,9 @@ type MetricDefinition struct {
 
 // Progress is how far a running job has come.
 type Progress struct {
-	Elapsed  time.Duration // since Run was called
-	Channels []ChannelProgress
+	Elapsed                time.Duration // since Run was called
+	Downloaded, ToDownload int64         // bytes of File-mode channels, which come before the algorithm starts
+	Channels               []ChannelProgress
 }
 
 // ChannelProgress is how much of a channel the algorithm has taken.
@@ -121,16 +113,13 @@ func (j *Job) validate() error {
 	}
 	seen := map[string]bool{}
 	for _, c := range j.Channels {
-		if !channel.ValidName(c.Name) {
-			bad("channel name %.70q: want 1 to 64 letters, digits, '.', '-' and '_'", c.Name)
-		}
 		if seen[c.Name] {
 			bad("channel %s: twice", c.Name)
 		}
 		seen[c.Name] = true
-		if _, _, err := s3stream.ParseURI(c.S3URI); err != nil {
-			bad("channel %s: %q: %w", c.Name, c.S3URI, err)
-		}
+		c.validate(func(format string, args ...any) {
+			bad("channel %.70s: %w", c.Name, fmt.Errorf(format, args...))
+		})
 	}
 	if _, err := compileMetrics(j.MetricDefinitions); err != nil {
 		bad("%w", err)

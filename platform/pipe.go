@@ -193,8 +193,22 @@ func (s *sink) Write(b []byte) (int, error) {
 	s.pipe.clock.enter(blocked)
 	defer s.pipe.clock.enter(starved)
 	n, err := s.file.Write(b)
-	if n > 0 && s.pipe.bytes.Add(int64(n)) == int64(n) {
+	s.count(int64(n))
+	return n, err
+}
+
+// SyscallConn, Blocked and Moved make the sink an s3stream.PipeWriter.
+func (s *sink) SyscallConn() (syscall.RawConn, error) { return s.file.SyscallConn() }
+
+func (s *sink) Blocked() { s.pipe.clock.enter(blocked) }
+
+func (s *sink) Moved(n int64) {
+	s.pipe.clock.enter(starved)
+	s.count(n)
+}
+
+func (s *sink) count(n int64) {
+	if n > 0 && s.pipe.bytes.Add(n) == n {
 		s.pipe.firstByte.Store(int64(max(1, time.Since(s.pipe.began))))
 	}
-	return n, err
 }

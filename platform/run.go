@@ -5,11 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
-
-	"golang.org/x/sync/errgroup"
-
-	"github.com/algospec/algospec/platform/s3stream"
 )
 
 // uploadTimeout bounds the upload of what a stopped job saved.
@@ -24,7 +21,7 @@ func Run(ctx context.Context, job Job) (*Result, error) {
 	if err := job.validate(); err != nil {
 		return nil, err
 	}
-	sources, err := job.list(ctx)
+	inputs, err := job.list(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -43,40 +40,11 @@ func Run(ctx context.Context, job Job) (*Result, error) {
 	}
 	defer watcher.close()
 	r := &run{job: job, began: began, tree: tree, log: &logLines{to: job.Log, metrics: metrics}}
-	for i, c := range job.Channels {
-		r.pipes = append(r.pipes, &pipe{
-			path: tree.channel(c.Name), workshop: tree.workshop(), watcher: watcher,
-			name: c.Name, size: sources[i].size, source: sources[i].stream, began: began,
-			lookAhead: job.LookAhead.fork(), stall: job.stall(), logger: job.logger(),
-		})
+	defer r.closeInputs()
+	if err := r.provide(ctx, inputs, watcher); err != nil {
+		return r.unprovided(ctx, err)
 	}
 	return r.run(ctx)
-}
-
-// channelSource is a channel's objects.
-type channelSource struct {
-	stream *s3stream.Source
-	size   int64
-}
-
-// list finds the channels' objects. A channel without one is an error before the job starts.
-func (j *Job) list(ctx context.Context) ([]channelSource, error) {
-	sources := make([]channelSource, len(j.Channels))
-	group, ctx := errgroup.WithContext(ctx)
-	for i, c := range j.Channels {
-		group.Go(func() error {
-			objects, err := s3stream.List(ctx, j.S3, c.S3URI)
-			if err != nil {
-				return fmt.Errorf("channel %s: %w", c.Name, err)
-			}
-			sources[i].stream = s3stream.NewSource(j.S3, objects, j.Stream)
-			for _, o := range objects {
-				sources[i].size += o.Size
-			}
-			return nil
-		})
-	}
-	return sources, group.Wait()
 }
 
 // A run is a job that runs.
@@ -86,6 +54,9 @@ type run struct {
 	tree  *tree
 	log   *logLines
 	pipes []*pipe
+	views []*view // of channels that are directories
+
+	downloaded, toDownload atomic.Int64 // bytes
 }
 
 func (r *run) run(ctx context.Context) (*Result, error) {
@@ -137,6 +108,9 @@ func (r *run) train(ctx context.Context) (end hostEnd, dataErr error) {
 	r.closePipes()
 	stopReporting()
 	r.log.close()
+	for _, v := range r.views {
+		failed.set(v.err())
+	}
 	return end, failed.get()
 }
 
@@ -171,7 +145,7 @@ func (r *run) upload(ctx context.Context, result *Result, names ...string) error
 
 // progress returns how far the channels are.
 func (r *run) progress() Progress {
-	progress := Progress{Elapsed: time.Since(r.began)}
+	progress := Progress{Elapsed: time.Since(r.began), Downloaded: r.downloaded.Load(), ToDownload: r.toDownload.Load()}
 	for _, p := range r.pipes {
 		progress.Channels = append(progress.Channels, p.progress())
 	}

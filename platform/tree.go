@@ -48,9 +48,7 @@ func (t *tree) fill(j *Job) error {
 	}
 	channels := map[string]channel.Config{}
 	for _, c := range j.Channels {
-		channels[c.Name] = channel.Config{
-			TrainingInputMode: "Pipe", S3DistributionType: "FullyReplicated", RecordWrapperType: "None", ContentType: c.ContentType,
-		}
+		channels[c.Name] = c.config()
 	}
 	const group, instance = "homogeneousCluster", "local"
 	return errors.Join(

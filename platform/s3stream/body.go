@@ -127,6 +127,7 @@ func (b *body) drop() {
 // answer ends well: the SDK verifies checksums there.
 func (b *body) receive(p []byte) (int, error) {
 	p = p[:min(int64(len(p)), b.to-b.at)]
+	b.watch.expect()
 	n, err := b.answer.Read(p)
 	b.watch.alive(n)
 	b.counts.fetched.Add(int64(n))

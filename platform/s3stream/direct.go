@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
+	"os"
 	"syscall"
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -19,6 +20,15 @@ import (
 // transformed, and WriteTo's writer is a named pipe. The transport must not
 // have been used yet.
 func Spliceable(t *http.Transport) { splice.Under(t) }
+
+// A PipeWriter is a writer that WriteTo may pass over: bytes go into its
+// descriptor, if that is of a named pipe, without a Write.
+type PipeWriter interface {
+	io.Writer
+	syscall.Conn
+	Blocked()      // the pipe is full: its reader is waited for
+	Moved(n int64) // so many bytes have gone into the pipe
+}
 
 // A fetch is direct if its answer is left in the socket until its turn comes.
 // What then becomes of it is a verdict: its bytes are copied into blocks, as
@@ -129,18 +139,26 @@ func (b *body) moveTo(m *splice.Move, copied func([]byte) error, progress func(n
 	}
 }
 
-// asPipe returns the descriptor of w if that is the writing end of a pipe which bytes can be moved into.
-func asPipe(w io.Writer) syscall.RawConn {
-	c, ok := w.(syscall.Conn)
+// asPipe returns w and its descriptor if that is of a pipe which bytes can be moved into.
+func asPipe(w io.Writer) (PipeWriter, syscall.RawConn) {
+	if file, ok := w.(*os.File); ok {
+		w = filePipe{file}
+	}
+	p, ok := w.(PipeWriter)
 	if !ok || !splice.Supported {
-		return nil
+		return nil, nil
 	}
-	raw, err := c.SyscallConn()
+	raw, err := p.SyscallConn()
 	if err != nil || !splice.Pipe(raw) {
-		return nil
+		return nil, nil
 	}
-	return raw
+	return p, raw
 }
+
+type filePipe struct{ *os.File }
+
+func (filePipe) Blocked()    {}
+func (filePipe) Moved(int64) {}
 
 // move has the kernel move the answer of the head into the pipe.
 func (e *epoch) move(out *gatherer) error {
@@ -152,14 +170,14 @@ func (e *epoch) move(out *gatherer) error {
 	}
 	d, counts := e.delivery, &e.source.counts
 	b := d.head.body
-	m := &splice.Move{Buffer: e.buffer, Pipe: d.pipe, Rest: b.rest}
+	m := &splice.Move{Buffer: e.buffer, Pipe: d.pipe, Rest: func() { b.rest(); out.pipe.Blocked() }}
 	var seen splice.Move
 	err := b.moveTo(m,
 		func(p []byte) error { out.pass(p); return out.err },
 		func(n int) {
 			out.written += m.Moved - seen.Moved
-			if out.moved != nil && m.Moved > seen.Moved {
-				out.moved(m.Moved - seen.Moved)
+			if m.Moved > seen.Moved {
+				out.pipe.Moved(m.Moved - seen.Moved)
 			}
 			counts.waitedForS3.Add(int64(m.WaitedForSocket - seen.WaitedForSocket))
 			counts.waitedForReader.Add(int64(m.WaitedForPipe - seen.WaitedForPipe))

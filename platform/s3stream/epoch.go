@@ -174,10 +174,8 @@ func (e *epoch) Read(p []byte) (int, error) {
 // are; small ones are put together as long as S3 is not waited for.
 func (e *epoch) WriteTo(w io.Writer) (int64, error) {
 	out := &gatherer{to: w, counts: &e.source.counts}
-	if m, ok := w.(interface{ Moved(n int64) }); ok {
-		out.moved = m.Moved
-	}
-	e.delivery.before, e.delivery.pipe = out.flush, asPipe(w)
+	e.delivery.before = out.flush
+	out.pipe, e.delivery.pipe = asPipe(w)
 	e.piped.Store(e.delivery.pipe != nil && !e.source.opts.transforms())
 	defer func() {
 		e.delivery.before, e.delivery.pipe = nil, nil

@@ -9,8 +9,8 @@ import (
 type gatherer struct {
 	to      io.Writer
 	counts  *counts
-	small   []byte      // gathered
-	moved   func(int64) // told of bytes that did not go through Write; may be nil
+	small   []byte     // gathered
+	pipe    PipeWriter // to, where bytes can be moved into it
 	written int64
 	err     error
 }

@@ -34,16 +34,20 @@ func newWatch(ctx context.Context, idle time.Duration) (context.Context, *watch)
 	return w.ctx, w
 }
 
-// alive says that the answer has begun, or that bytes have come.
+// expect says that the next bytes are waited for.
+func (w *watch) expect() { w.timer.Reset(w.idle) }
+
+// alive says that the answer has begun, or that bytes have come. Nothing need
+// come until more is expected.
 func (w *watch) alive(n int) {
-	w.timer.Reset(w.idle)
+	w.timer.Stop()
 	if w.first.Load() == 0 {
 		w.first.Store(int64(max(1, time.Since(w.asked))))
 	}
 	w.bytes.Add(int64(n))
 }
 
-// rest says that no bytes are wanted until the next are alive.
+// rest says that nothing is expected for a while.
 func (w *watch) rest() {
 	w.timer.Stop()
 	w.rested.Store(true)

@@ -1,0 +1,53 @@
+package fastfile
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/moby/sys/mountinfo"
+	"golang.org/x/sys/unix"
+)
+
+// Detach takes away what a process that was killed has left on dir: reads there
+// fail with ENOTCONN. It does nothing where nothing, or something else than a
+// mount of this package, is mounted. A mount in use goes, too: its open files
+// stay readable, but dir is free.
+func Detach(dir string) error {
+	dir, err := resolve(dir)
+	if err != nil {
+		return fmt.Errorf("detach: %w", err)
+	}
+	for {
+		ours, err := isOurs(dir)
+		if err != nil || !ours {
+			return err
+		}
+		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
+			return fmt.Errorf("detach %s: %w", dir, err)
+		}
+	}
+}
+
+// resolve returns the name of a directory in the table of mounts. The last
+// element may be dead, and the name of a mount is no link.
+func resolve(dir string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	if whole, err := filepath.EvalSymlinks(dir); err == nil {
+		return whole, nil
+	}
+	above, err := filepath.EvalSymlinks(filepath.Dir(dir))
+	return filepath.Join(above, filepath.Base(dir)), err
+}
+
+// isOurs says whether the mount on top of dir is one of this package.
+func isOurs(dir string) (bool, error) {
+	mounts, err := mountinfo.GetMounts(func(m *mountinfo.Info) (skip, stop bool) { return m.Mountpoint != dir, false })
+	if err != nil || len(mounts) == 0 {
+		return false, err
+	}
+	top := mounts[len(mounts)-1]
+	return top.FSType == "fuse."+subtype && top.Source == source, nil
+}

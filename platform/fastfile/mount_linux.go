@@ -1,0 +1,159 @@
+package fastfile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os/exec"
+	"sync"
+	"time"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
+
+	"github.com/algospec/algospec/platform/s3stream"
+)
+
+// A mount is of type fuse.algospec and its source says fastfile.
+const (
+	subtype = "algospec"
+	source  = "fastfile"
+)
+
+// keepSpent is how much stays in the cache of what the kernel has, too. Memory
+// that is used again soon is in the processor's cache, and costs no page
+// faults: sequential reads took 1.7 s of processor per GB instead of 2.5.
+const keepSpent = 16 << 20
+
+// Mount puts a file system of the files on the directory dir, which must exist,
+// for as long as ctx is not done and the FS is not closed. It returns once
+// other processes can read there. It needs /dev/fuse and either the right to
+// mount or fusermount. A process that is killed leaves a dead mount behind, for
+// [Detach] to take away. For the rest it is as [New].
+//
+// Directories have mode 0555, files 0444 and the time of their object's last
+// modification; this process's user owns them. Writes fail with EROFS, and
+// reads with EIO where S3 failed.
+func Mount(ctx context.Context, dir string, client s3stream.Client, files []s3stream.File, opts Options) (*FS, error) {
+	dir, err := resolve(dir)
+	if err != nil {
+		return nil, fmt.Errorf("mount: %w", err)
+	}
+	f, err := New(ctx, client, files, opts)
+	if err != nil {
+		return nil, err
+	}
+	f.cache.keep = keepSpent
+	m, err := serve(f, dir)
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("mount %s: %w", dir, err)
+	}
+	f.close = sync.OnceValue(func() error {
+		f.cancel(errClosed) // so that no reader keeps the mount busy
+		err := m.unmount()
+		f.stop()
+		return err
+	})
+	context.AfterFunc(f.ctx, func() { f.Close() })
+	return f, nil
+}
+
+// A mount is a directory and the goroutines that answer for it.
+type mount struct {
+	dir    string
+	server *fuse.Server
+	ended  chan struct{} // closed when the kernel has no more questions
+}
+
+func serve(f *FS, dir string) (*mount, error) {
+	server, err := fuse.NewServer(newBridge(f), dir, mountOptions(f.opts))
+	if err != nil {
+		return nil, err
+	}
+	m := &mount{dir, server, make(chan struct{})}
+	go func() {
+		defer close(m.ended)
+		server.Serve()
+		f.cancel(errClosed) // somebody else may have unmounted it
+	}()
+	if err := server.WaitMount(); err != nil {
+		return nil, errors.Join(err, m.unmount())
+	}
+	return m, nil
+}
+
+func mountOptions(opts Options) *fuse.MountOptions {
+	return &fuse.MountOptions{
+		FsName:     source,
+		Name:       subtype,
+		Options:    []string{"ro", "default_permissions"},
+		AllowOther: opts.AllowOther,
+
+		DirectMount:      true, // where fusermount is missing; it falls back on it
+		DirectMountFlags: unix.MS_RDONLY | unix.MS_NOSUID | unix.MS_NODEV,
+
+		MaxWrite:                 1 << 20, // and the longest read
+		MaxReadAhead:             1 << 20,
+		MaxBackground:            64,
+		ExplicitDataCacheControl: true, // what the kernel has does not change
+		DisableXAttrs:            true,
+		DisableSplice:            true, // views go by writev
+
+		Logger: slog.NewLogLogger(logger(opts).Handler(), slog.LevelWarn),
+	}
+}
+
+func logger(opts Options) *slog.Logger {
+	if opts.Stream.Logger == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return opts.Stream.Logger
+}
+
+// unmount takes the mount away, from under open files if there are any, and
+// waits for the goroutines that answered.
+func (m *mount) unmount() error {
+	if ours, err := isOurs(m.dir); err == nil && !ours {
+		m.wait() // somebody else took it away
+		return nil
+	}
+	err := unix.Unmount(m.dir, 0)
+	switch {
+	case errors.Is(err, unix.EBUSY):
+		// MNT_FORCE has the kernel ask no more, so that the goroutines end.
+		err = unix.Unmount(m.dir, unix.MNT_FORCE|unix.MNT_DETACH)
+	case errors.Is(err, unix.EPERM):
+		err = m.fusermount()
+	}
+	if err != nil {
+		return fmt.Errorf("unmount %s: %w", m.dir, err)
+	}
+	m.wait()
+	return nil
+}
+
+// fusermount unmounts for who has no right to.
+func (m *mount) fusermount() error {
+	if m.server.Unmount() == nil {
+		return nil
+	}
+	out, err := exec.Command("fusermount3", "-u", "-z", m.dir).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	return nil
+}
+
+// wait waits for the goroutines to end. Where the mount was taken away without
+// force, they do not before the last open file is closed: it does not wait for
+// that.
+func (m *mount) wait() {
+	patience := time.NewTimer(time.Second)
+	defer patience.Stop()
+	select {
+	case <-m.ended:
+	case <-patience.C:
+	}
+}
