@@ -278,8 +278,8 @@ func TestAJobThatCannotStartIsRefused(t *testing.T) {
 	for want, change := range map[string]func(*platform.Job){
 		`job name "a_b"`: func(j *platform.Job) { j.Name = "a_b" },
 		`channel ../x: name "../x": want 1 to 64 letters`: func(j *platform.Job) { j.Channels[0].Name = "../x" },
-		"channel train: twice":                      func(j *platform.Job) { j.Channels = append(j.Channels, j.Channels[0]) },
-		"at most 20":                                func(j *platform.Job) { j.Channels = make([]platform.Channel, 21) },
+		"channel train: twice":                            func(j *platform.Job) { j.Channels = append(j.Channels, j.Channels[0]) },
+		"at most 20":                                      func(j *platform.Job) { j.Channels = make([]platform.Channel, 21) },
 		`channel train: "/tmp/x": not of the form s3://bucket/prefix`: func(j *platform.Job) { j.Channels[0].S3URI = "/tmp/x" },
 		`output path "": not of the form s3://bucket/prefix`:          func(j *platform.Job) { j.OutputPath = "" },
 		`exec: "./no-such-program"`:                                   func(j *platform.Job) { j.Trainer, j.Command = nil, []string{"./no-such-program"} },

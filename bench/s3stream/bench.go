@@ -20,15 +20,16 @@ type bench struct {
 	s5cmd         string
 
 	self, pipe, url string
+	server          int // its process
 	names           []string
 	results         map[string][]result
 }
 
 // A result is one pass over all objects.
 type result struct {
-	seconds float64
-	cpu     float64 // seconds, of the process that fetches and of the one that reads
-	rss     int64
+	seconds                 float64
+	fetcher, reader, server float64 // seconds of CPU
+	rss                     int64
 }
 
 func (b *bench) run(ctx context.Context) (err error) {
@@ -92,6 +93,7 @@ func (b *bench) startServer(ctx context.Context) (stop func(), err error) {
 	if err := server.Start(); err != nil {
 		return nil, err
 	}
+	b.server = server.Process.Pid
 	line, err := bufio.NewReader(output).ReadString('\n')
 	b.url = strings.TrimSpace(line)
 	return func() { input.Close(); server.Wait() }, err
@@ -99,6 +101,7 @@ func (b *bench) startServer(ctx context.Context) (stop func(), err error) {
 
 // measure runs one process, with a reader of the pipe beside it if it writes into that.
 func (b *bench) measure(ctx context.Context, name string, piped bool, args ...string) error {
+	before := b.serverCPU()
 	began := time.Now()
 	var reader *exec.Cmd
 	if piped {
@@ -114,12 +117,12 @@ func (b *bench) measure(ctx context.Context, name string, piped bool, args ...st
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	r := result{cpu: cpu(cmd), rss: cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10}
+	r := result{fetcher: cpu(cmd), server: b.serverCPU() - before, rss: cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10}
 	if reader != nil {
 		if err := reader.Wait(); err != nil {
 			return err
 		}
-		r.cpu += cpu(reader)
+		r.reader = cpu(reader)
 	}
 	r.seconds = time.Since(began).Seconds()
 	if b.results[name] == nil {
@@ -129,6 +132,19 @@ func (b *bench) measure(ctx context.Context, name string, piped bool, args ...st
 	return nil
 }
 
+// serverCPU is the CPU time that the server has used, in seconds.
+func (b *bench) serverCPU() float64 {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", b.server))
+	if err != nil {
+		return 0
+	}
+	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+	var user, system float64
+	fmt.Sscan(fields[11], &user)
+	fmt.Sscan(fields[12], &system)
+	return (user + system) / 100
+}
+
 func cpu(cmd *exec.Cmd) float64 {
 	return (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
 }
@@ -136,18 +152,24 @@ func cpu(cmd *exec.Cmd) float64 {
 func (b *bench) table() string {
 	var out strings.Builder
 	total := float64(b.count) * float64(b.size)
-	fmt.Fprintf(&out, "%d objects of %d bytes\n\n| way | MB/s, median (min to max) | CPU s per GB, of fetcher and reader | peak MB |\n|---|---|---|---|\n", b.count, b.size)
+	fmt.Fprintf(&out, "%d objects of %d bytes\n\n| way | MB/s, median (min to max) | CPU s per GB: fetcher | reader | server | peak MB |\n|---|---|---|---|---|---|\n", b.count, b.size)
 	for _, name := range b.names {
-		var speed, used, rss []float64
-		for _, r := range b.results[name] {
-			speed = append(speed, total/r.seconds/1e6)
-			used = append(used, r.cpu/(total/1e9))
-			rss = append(rss, float64(r.rss)/1e6)
+		column := func(of func(result) float64) []float64 {
+			var values []float64
+			for _, r := range b.results[name] {
+				values = append(values, of(r))
+			}
+			slices.Sort(values)
+			return values
 		}
-		slices.Sort(speed)
-		slices.Sort(used)
-		fmt.Fprintf(&out, "| %s | %.0f (%.0f to %.0f) | %.2f | %.0f |\n", name,
-			speed[len(speed)/2], speed[0], speed[len(speed)-1], used[len(used)/2], slices.Max(rss))
+		median := func(of func(result) float64) float64 { v := column(of); return v[len(v)/2] }
+		speed := column(func(r result) float64 { return total / r.seconds / 1e6 })
+		fmt.Fprintf(&out, "| %s | %.0f (%.0f to %.0f) | %.2f | %.2f | %.2f | %.0f |\n", name,
+			speed[len(speed)/2], speed[0], speed[len(speed)-1],
+			median(func(r result) float64 { return r.fetcher / total * 1e9 }),
+			median(func(r result) float64 { return r.reader / total * 1e9 }),
+			median(func(r result) float64 { return r.server / total * 1e9 }),
+			slices.Max(column(func(r result) float64 { return float64(r.rss) / 1e6 })))
 	}
 	return out.String()
 }

@@ -14,15 +14,14 @@ import (
 // halved when S3 asks for less. Requests are as large as it takes for the wait
 // before the first byte to be a small part of their time.
 //
-// While the reader does not wait, requests and memory shrink to what its rate
-// needs: of fewer bytes that are held, more are still in the processor's cache
-// when they are delivered.
+// The memory is what the requests need. While the reader does not wait, they
+// become fewer, down to what its rate needs: of fewer bytes that are held, more
+// are still in the processor's cache when they are delivered.
 type pace struct {
 	opts Options
 
 	mu       sync.Mutex
 	requests int    // at a time
-	memory   int    // blocks
 	first    window // seconds until the first byte of an answer
 	rate     window // bytes per second from there on
 
@@ -53,37 +52,37 @@ const (
 	settling        = 2  // ticks that a growth takes to show
 	contentment     = 40 // ticks before the next try when one brought nothing
 
-	initialPart = 4 << 20
+	initialPart = 2 << 20
 	minPart     = 1 << 20
 	maxPart     = 32 << 20
 	partWaits   = 8 // the time of a part, in waits for its first byte
-
-	initialMemory = 16 << 20
 )
 
 func newPace(opts Options) *pace {
-	p := &pace{opts: opts, requests: min(initialRequests, opts.Concurrency), doubling: true}
-	p.memory = p.clamp(initialMemory / int(opts.blockSize()))
-	return p
-}
-
-// clamp keeps a number of blocks within the budget, and sufficient.
-func (p *pace) clamp(blocks int) int {
-	return min(max(blocks, p.opts.leastBlocks()), p.opts.blockCount())
+	return &pace{
+		opts: opts, requests: min(initialRequests, opts.Concurrency), doubling: true, wait: settling,
+		moving: true, judge: settling,
+	}
 }
 
 // window is how many blocks may be taken.
 func (p *pace) window() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.memory
+	return p.memory()
 }
 
-// share is how many of them one request gets.
+// memory is what the requests want, within the budget. The caller holds the lock.
+func (p *pace) memory() int {
+	blocks := int64(p.requests) * p.wanted() / p.opts.blockSize()
+	return int(min(max(blocks, int64(p.opts.leastBlocks())), int64(p.opts.blockCount())))
+}
+
+// share is how many of the blocks one request gets.
 func (p *pace) share() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return max(1, p.memory/p.requests)
+	return max(1, p.memory()/p.requests)
 }
 
 func (p *pace) limit() int {
@@ -101,17 +100,22 @@ func (p *pace) partSize() int64 {
 
 // part is such that a request's share of the memory holds it. The caller holds the lock.
 func (p *pace) part() int64 {
-	if p.opts.PartSize > 0 {
+	switch {
+	case p.opts.PartSize > 0:
 		return p.opts.PartSize
-	}
-	if p.moving {
+	case p.moving:
 		return maxPart // it takes no memory
 	}
+	return min(p.wanted(), int64(max(1, p.memory()/p.requests))*p.opts.blockSize())
+}
+
+// wanted is the size of a part by what was measured. The caller holds the lock.
+func (p *pace) wanted() int64 {
 	size := int64(initialPart)
 	if p.rate.full() {
-		size = int64(partWaits * p.first.quantile(0.5) * p.rate.quantile(0.5))
+		size = int64(partWaits * p.first.quantile(0.1) * p.rate.quantile(0.5)) // slower ones wait for a processor, or their turn
 	}
-	return min(max(size, minPart), maxPart, int64(max(1, p.memory/p.requests))*p.opts.blockSize())
+	return min(max(size, p.opts.PartSize, minPart), maxPart)
 }
 
 // answered is told of a request that ended well.
@@ -153,13 +157,18 @@ func (p *pace) adapt(now sample) {
 		return
 	}
 	perSecond := func(bytes int64) float64 { return float64(bytes) / elapsed.Seconds() }
-	starved := now.waited-last.waited > elapsed/10
-	p.choose(starved, perSecond(now.delivered-last.delivered))
+	if now.fetched == 0 { // too early to tell
+		return
+	}
+	waiting := now.waited - last.waited
+	starved := waiting > elapsed/10
+	p.choose(waiting > elapsed/2, perSecond(now.delivered-last.delivered))
 	switch {
 	case now.throttled > last.throttled:
 		p.requests, p.before, p.doubling, p.wait = max(1, p.requests/2), 0, false, contentment
+	case p.moving: // what is ahead waits in the sockets
+		p.before, p.wait = 0, 0
 	case starved:
-		p.memory = p.clamp(2 * p.memory)
 		p.grow(perSecond(now.fetched - last.fetched))
 	default:
 		p.before, p.wait = 0, 0
@@ -168,9 +177,10 @@ func (p *pace) adapt(now sample) {
 }
 
 // choose decides whether answers are moved or copied into memory. Moving is tried
-// when the reader does not wait for S3, and goes on unless it turns out slower.
-func (p *pace) choose(starved bool, rate float64) {
-	if starved {
+// at first, and when the reader rarely waits for S3; it goes on until the reader
+// waits most of the time and gets less than it did by copying.
+func (p *pace) choose(starving bool, rate float64) {
+	if starving {
 		p.calm = 0
 	} else {
 		p.calm++
@@ -183,10 +193,10 @@ func (p *pace) choose(starved bool, rate float64) {
 		p.judge = settling
 	case p.judge > 0:
 		p.judge--
-	case starved && rate < p.copying:
+	case starving && (p.copying == 0 || rate < p.copying):
 		p.moving, p.copying, p.calm = false, 0, 0
+		p.refrain = settling << min(p.failed, 12)
 		p.failed++
-		p.refrain = contentment << min(p.failed, 8)
 	}
 }
 
@@ -221,8 +231,8 @@ func (p *pace) grow(rate float64) {
 	}
 }
 
-// relax goes slowly towards twice the requests and four times the memory that
-// the reader's rate takes by Little's law.
+// relax goes slowly towards twice the requests that the reader's rate takes by
+// Little's law.
 func (p *pace) relax(rate float64) {
 	if !p.rate.full() {
 		return
@@ -230,8 +240,6 @@ func (p *pace) relax(rate float64) {
 	part := float64(p.part())
 	inFlight := rate * (p.first.quantile(0.95) + part/p.rate.quantile(0.5))
 	p.requests = max(p.requests-1, min(p.requests, 2+int(2*inFlight/part)))
-	need := int(4*inFlight) / int(p.opts.blockSize())
-	p.memory = max(p.memory-max(1, p.memory/16), min(p.memory, p.clamp(need)))
 }
 
 // A window is the last few of many measurements.
