@@ -359,7 +359,7 @@ func TestDataThatCannotBeDeliveredFailTheJob(t *testing.T) {
 		{"object replaced", func(server *s3test.Server) func(*http.Request) *s3test.Fault {
 			var once sync.Once
 			return func(r *http.Request) *s3test.Fault {
-				if isGet(r, "train/part-0") {
+				if isGet(r, "train/part-2") { // before it is served
 					once.Do(func() { server.Put("data", "train/part-2", strings.NewReader("other")) })
 				}
 				return nil

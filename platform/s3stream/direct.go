@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"os"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -36,7 +37,8 @@ type PipeWriter interface {
 type direct struct {
 	ready chan struct{} // closed when the answer has begun, or never will
 	turn  chan verdict
-	begun bool // a verdict was given; only the reader looks at it
+	begun bool        // a verdict was given; only the reader looks at it
+	taken atomic.Bool // who sets it has the body: the reader to move it, or the fetch to end
 }
 
 type verdict bool
@@ -59,8 +61,11 @@ func (d *direct) await(ctx context.Context, b *body) (verdict, error) {
 	case v := <-d.turn:
 		return v, nil
 	case <-ctx.Done():
+	}
+	if !d.taken.Swap(true) {
 		return copied, context.Cause(ctx)
 	}
+	return <-d.turn, nil
 }
 
 // errDirect says that the next bytes may be moved.
@@ -80,6 +85,9 @@ func (d *delivery) offer() error {
 	switch {
 	case f.body.err != nil:
 	case possible && d.pipe != nil:
+		if f.direct.taken.Swap(true) {
+			return context.Cause(d.ctx)
+		}
 		return errDirect
 	case !possible:
 		d.refuse()
@@ -162,13 +170,14 @@ func (filePipe) Moved(int64) {}
 
 // move has the kernel move the answer of the head into the pipe.
 func (e *epoch) move(out *gatherer) error {
+	d, counts := e.delivery, &e.source.counts
+	defer d.decide(moved)
 	if err := out.flush(); err != nil {
 		return err
 	}
 	if e.buffer == nil {
 		e.buffer = make([]byte, 1<<20)
 	}
-	d, counts := e.delivery, &e.source.counts
 	b := d.head.body
 	m := &splice.Move{Buffer: e.buffer, Pipe: d.pipe, Rest: func() { b.rest(); out.pipe.Blocked() }}
 	var seen splice.Move
@@ -188,6 +197,5 @@ func (e *epoch) move(out *gatherer) error {
 	if m.Err != nil {
 		out.err = m.Err
 	}
-	d.decide(moved)
 	return err
 }

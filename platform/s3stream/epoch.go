@@ -19,6 +19,8 @@ type epoch struct {
 	blocks   *blocks
 	queue    chan *fetch   // closed after the last
 	done     chan struct{} // closed when no goroutine is left
+	begin    func()        // starts the first goroutine
+	begun    sync.Once     // at the first read: who writes into a pipe says so first
 	delivery *delivery
 	stream   stream // delivery, or what is made of it
 	places   places
@@ -53,7 +55,7 @@ func newEpoch(ctx context.Context, s *Source, number int) *epoch {
 	}
 	e.stream = transform(e.delivery, s.opts)
 	s.counts.epochs.Add(1)
-	go e.fetchAll(number)
+	e.begin = func() { go e.fetchAll(number) }
 	return e
 }
 
@@ -217,6 +219,7 @@ func (e *epoch) deliver(n int) {
 func (e *epoch) fill() error {
 	e.reading.Lock()
 	defer e.reading.Unlock()
+	e.begun.Do(e.begin)
 	if e.err == nil && e.ctx.Err() != nil {
 		e.end(context.Cause(e.ctx))
 	}
@@ -242,6 +245,7 @@ func (e *epoch) end(err error) {
 // Close ends the epoch, wherever it stands.
 func (e *epoch) Close() error {
 	e.cancel(errClosed)
+	e.begun.Do(func() { close(e.done) })
 	<-e.done
 	e.reading.Lock()
 	defer e.reading.Unlock()

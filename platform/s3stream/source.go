@@ -72,8 +72,8 @@ func NewSource(client Client, list Listing, opts Options) *Source {
 	return &Source{client: client, list: list, opts: opts, pace: newPace(opts)}
 }
 
-// Open starts an epoch. It does not wait for S3, so what is wrong with an
-// object shows when its bytes are due. Epochs differ only in the order of
+// Open begins an epoch. S3 is asked when it is first read, so what is wrong with
+// an object shows when its bytes are due. Epochs differ only in the order of
 // units, where there is a Shuffle.
 //
 // Read blocks until bytes are there and returns context.Cause(ctx) once ctx is

@@ -9,6 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/algospec/algospec/internal/splice"
 )
 
 // Config returns settings for an AWS client of this server: its endpoint, a
@@ -59,5 +61,6 @@ func newTransport() *http.Transport {
 	t.Proxy = nil
 	t.MaxIdleConnsPerHost = 256
 	t.IdleConnTimeout = 30 * time.Second
+	splice.Under(t)
 	return t
 }
