@@ -9,21 +9,24 @@ import (
 // blocks is the memory of one epoch: as many blocks of the same size as the
 // pace allows at the moment. The block that came back last is used first, as
 // it may still be in the processor's cache.
+//
+// Large blocks are not the garbage collector's: it would allow for as much
+// garbage as there is memory in them.
 type blocks struct {
 	size   int
 	window func() int    // how many may be taken
-	spare  *sync.Pool    // shared with other epochs of the source
-	held   *atomic.Int64 // bytes taken, over those epochs
+	held   *atomic.Int64 // bytes taken, over all epochs of the source
 
 	mu    sync.Mutex
 	back  sync.Cond // a block came back, or the wait is over
 	free  [][]byte
 	taken int
-	made  int
+	made  [][]byte // all there are
+	users int      // of the blocks: calls of Read and WriteTo, and until close the epoch itself
 }
 
 func newBlocks(s *Source) *blocks {
-	b := &blocks{size: int(s.opts.blockSize()), window: s.pace.window, spare: &s.blocks, held: &s.counts.held}
+	b := &blocks{size: int(s.opts.blockSize()), window: s.pace.window, held: &s.counts.held, users: 1}
 	b.back.L = &b.mu
 	return b
 }
@@ -57,11 +60,9 @@ func (b *blocks) one() []byte {
 		b.free = b.free[:last]
 		return block
 	}
-	b.made++
-	if block, ok := b.spare.Get().(*[]byte); ok {
-		return *block
-	}
-	return make([]byte, b.size)
+	block := allocate(b.size)
+	b.made = append(b.made, block)
+	return block
 }
 
 // give takes a block back, of which a slice is enough.
@@ -86,13 +87,28 @@ func (b *blocks) count(n int) {
 	b.held.Add(int64(n) * int64(b.size))
 }
 
-// release hands the free blocks on to later epochs, and forgets the others.
-func (b *blocks) release() {
+// use says that blocks are used, until leave is called as often. It returns
+// false when they are gone.
+func (b *blocks) use() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, block := range b.free {
-		b.spare.Put(&block)
+	if b.users == 0 {
+		return false
 	}
-	b.free = nil
+	b.users++
+	return true
+}
+
+// leave frees all blocks when nobody uses them any more, given back or not.
+func (b *blocks) leave() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.users--; b.users > 0 {
+		return
+	}
+	for _, block := range b.made {
+		deallocate(block)
+	}
+	b.made, b.free = nil, nil
 	b.count(-b.taken)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/smithy-go/logging"
 
 	"github.com/algospec/algospec/internal/splice"
 )
@@ -194,10 +195,11 @@ func (b *body) ask() error {
 
 // once has the SDK send a request once: who reads a body asks again when it
 // breaks off, and so may as well when it does not begin. It also keeps the SDK
-// from logging that ranges carry no checksum.
+// from logging what is normal here, as that ranges carry no checksum.
 func once(o *s3.Options) {
 	o.Retryer = aws.NopRetryer{}
 	o.DisableLogOutputChecksumValidationSkipped = true
+	o.Logger = logging.Nop{} // which is told when an answer is cut short
 }
 
 // check refuses an answer that is not what was asked for: not every server
@@ -236,7 +238,10 @@ func (b *body) check(out *s3.GetObjectOutput, ranged bool) error {
 
 // failed waits before the next try, or sets err when there is none.
 func (b *body) failed(err error) {
-	rested := b.watch != nil && b.watch.rested.Load()
+	rested, asked := b.watch != nil && b.watch.rested.Load(), time.Time{}
+	if b.watch != nil {
+		asked = b.watch.asked
+	}
 	b.drop()
 	if b.mover != nil && b.mover.Err != nil {
 		b.err = b.mover.Err
@@ -263,7 +268,7 @@ func (b *body) failed(err error) {
 	}
 	b.counts.retries.Add(1)
 	if expired(err) {
-		renewCredentials(b.client)
+		renewCredentials(b.client, asked, &b.counts.renewed)
 	}
 	if throttled(err) {
 		b.counts.throttled.Add(1)

@@ -5,13 +5,27 @@
 //	source := s3stream.NewSource(client, objects, s3stream.Options{})
 //	epoch, err := source.Open(ctx, 0)
 //
-// The stream is the objects' bytes in the order of the list, with nothing
-// between them. Behind it the list is cut into parts, ranges of large objects
-// and small objects whole, and several parts are fetched at a time into a
-// fixed number of blocks of memory. Blocks are handed on in order and as they
-// fill, so the first bytes do not wait for the last of their part.
+// A [Source] is a channel.Source, so that an algorithm can read S3 with no pipe
+// between. What it streams is a [Listing]: the objects of a prefix ([List]) or
+// of a manifest ([ReadManifest]), or what the lines of an augmented manifest
+// name ([ReadAugmented]); the part of it that is one host's ([Shard]), mixed
+// anew for each epoch if need be ([Shuffle]). Objects come as they are, with
+// nothing between them, or decompressed, as RecordIO records, or as lines
+// (see [Options]).
 //
-// A stream is whole or ends in an error. A body that breaks off is asked for
-// again from the byte where it broke; an object that is no longer the one
-// listed ends the stream with an [ObjectError].
+// Behind the stream the list is cut into parts, ranges of large objects and
+// small objects whole. Several are fetched at a time into a bounded number of
+// blocks of memory, which are delivered in order as they fill. How many parts,
+// and how large, follows from what is measured: the wait for the first byte of
+// an answer, the bytes per second after it, and whether the reader waits.
+//
+// A stream is whole or ends in an error. An answer that fails, breaks off,
+// stalls or is far slower than others is asked for again from the byte where it
+// stood, under the condition that the object is still the one that was listed;
+// what cannot be healed ends the stream with an [ObjectError]. Checksums are
+// verified where S3 has one of the whole object: by the SDK where it comes in
+// one answer, and by the Source, which asks for it, where it comes in ranges.
+//
+// WriteTo into a named pipe has the kernel move bytes from the socket to the
+// pipe where it can (see [Spliceable]).
 package s3stream

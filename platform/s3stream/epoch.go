@@ -29,7 +29,9 @@ type epoch struct {
 	active map[*body]struct{} // requests that run
 	freed  sync.Cond          // a place among them, or a change of their limit
 
-	reading sync.Mutex // held while the stream is used
+	reading  sync.Mutex // held while the stream is used
+	closed   sync.Once
+	closeErr error
 
 	piped  atomic.Bool // the bytes go into a pipe, as they are
 	buffer []byte      // of move
@@ -157,6 +159,10 @@ func (e *epoch) leave(b *body) {
 
 // Read implements io.Reader.
 func (e *epoch) Read(p []byte) (int, error) {
+	if !e.blocks.use() {
+		return 0, e.gone()
+	}
+	defer e.blocks.leave()
 	if !e.left.IsZero() {
 		e.source.counts.waitedForReader.Add(int64(time.Since(e.left)))
 	}
@@ -175,6 +181,13 @@ func (e *epoch) Read(p []byte) (int, error) {
 // WriteTo implements io.WriterTo. Chunks that are large are written as they
 // are; small ones are put together as long as S3 is not waited for.
 func (e *epoch) WriteTo(w io.Writer) (int64, error) {
+	if !e.blocks.use() {
+		if err := e.gone(); err != io.EOF {
+			return 0, err
+		}
+		return 0, nil
+	}
+	defer e.blocks.leave()
 	out := &gatherer{to: w, counts: &e.source.counts}
 	e.delivery.before = out.flush
 	out.pipe, e.delivery.pipe = asPipe(w)
@@ -244,13 +257,26 @@ func (e *epoch) end(err error) {
 
 // Close ends the epoch, wherever it stands.
 func (e *epoch) Close() error {
-	e.cancel(errClosed)
-	e.begun.Do(func() { close(e.done) })
-	<-e.done
+	e.closed.Do(func() {
+		e.cancel(errClosed)
+		e.begun.Do(func() { close(e.done) })
+		<-e.done
+		e.reading.Lock()
+		defer e.reading.Unlock()
+		e.blocks.leave()
+		e.closeErr = closeStream(e.stream)
+	})
+	return e.closeErr
+}
+
+// gone is the error of reading after Close.
+func (e *epoch) gone() error {
 	e.reading.Lock()
 	defer e.reading.Unlock()
-	e.blocks.release()
-	return closeStream(e.stream)
+	if e.err != nil {
+		return e.err
+	}
+	return context.Cause(e.ctx)
 }
 
 // Locate implements channel.Locator. Where a byte of the stream is one of an

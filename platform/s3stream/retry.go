@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"sync/atomic"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
@@ -48,8 +50,13 @@ func expired(err error) bool {
 }
 
 // renewCredentials has a client ask its provider for credentials before the
-// next request, whatever it thinks of those it has.
-func renewCredentials(client Client) {
+// next request, whatever it thinks of those it has. Once is enough for all the
+// requests that were sent before.
+func renewCredentials(client Client, asked time.Time, renewed *atomic.Int64) {
+	last := renewed.Load()
+	if last > asked.UnixNano() || !renewed.CompareAndSwap(last, time.Now().UnixNano()) {
+		return
+	}
 	if c, ok := client.(interface{ Options() s3.Options }); ok {
 		if cache, ok := c.Options().Credentials.(*aws.CredentialsCache); ok {
 			cache.Invalidate()

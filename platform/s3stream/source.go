@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"iter"
-	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 )
@@ -58,7 +57,6 @@ type Source struct {
 	opts   Options
 	pace   *pace
 	counts counts
-	blocks sync.Pool // of finished epochs, as *[]byte
 }
 
 // NewSource returns a Source of the list. An empty or nil list, as of a host

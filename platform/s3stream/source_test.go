@@ -265,8 +265,8 @@ func TestMemoryIsBounded(t *testing.T) {
 			require.NoError(t, err)
 		}
 		require.Equal(t, string(want), string(got))
+		require.LessOrEqual(t, int64(len(blocks.made)*blocks.size), opts.ReadAhead)
 		require.NoError(t, stream.Close())
-		require.LessOrEqual(t, int64(blocks.made*blocks.size), opts.ReadAhead)
 		require.Zero(t, source.Stats().Held)
 	})
 }

@@ -34,6 +34,7 @@ type counts struct {
 	fetched, requests, retries, throttled, cut atomic.Int64
 	active, held                               atomic.Int64
 	waitedForS3, waitedForReader               atomic.Int64 // nanoseconds
+	renewed                                    atomic.Int64 // when credentials were, in Unix nanoseconds
 }
 
 func (c *counts) sample(now time.Time) sample {
