@@ -2,11 +2,10 @@ package s3stream
 
 import (
 	"bufio"
+	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
-
-	"github.com/klauspost/compress/gzip"
 )
 
 // ErrGzip means that an object which should be gzip is not, or is damaged.
