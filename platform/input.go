@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"golang.org/x/sync/errgroup"
 
@@ -153,8 +154,26 @@ func (r *run) directory(ctx context.Context, in *input) error {
 	return r.download(ctx, in, dir)
 }
 
-// download copies a channel's objects.
+// download copies a channel's objects, by way of Downloads if there is one.
 func (r *run) download(ctx context.Context, in *input, dir string) error {
+	if r.job.Downloads == "" {
+		return r.downloadTo(ctx, in, dir)
+	}
+	gathered := filepath.Join(r.job.Downloads, r.job.Name, in.Name)
+	if err := os.MkdirAll(gathered, 0o755); err != nil {
+		return err
+	}
+	if err := r.downloadTo(ctx, in, gathered); err != nil {
+		return err
+	}
+	if err := os.Rename(gathered, dir); err != nil {
+		return err
+	}
+	os.Remove(filepath.Dir(gathered)) // if this was the last
+	return nil
+}
+
+func (r *run) downloadTo(ctx context.Context, in *input, dir string) error {
 	for _, f := range in.files {
 		r.toDownload.Add(f.Object.Size)
 	}

@@ -30,12 +30,13 @@ type Job struct {
 	Command []string
 	Trainer algospec.Trainer
 
-	S3       *s3.Client       // where channels and output are
-	Stream   s3stream.Options // how channels are fetched; of its ReadAhead each gets an equal part, and what a Channel says counts
-	Dir      string           // where the host's tree is made, in a directory of its own; "" means the system's for temporary files
-	Grace    time.Duration    // between SIGTERM and SIGKILL; 0 means 120 s
-	Log      io.Writer        // gets the algorithm's lines as they come; nil discards them
-	Progress func(Progress)   // called a few times a second, from one goroutine, while the algorithm runs
+	S3        *s3.Client       // where channels and output are
+	Stream    s3stream.Options // how channels are fetched; of its ReadAhead each gets an equal part, and what a Channel says counts
+	Downloads string           // where File-mode channels gather, on Dir's file system, so that a job of the same name goes on after a crash or a stop; "" means the tree, which is removed
+	Dir       string           // where the host's tree is made, in a directory of its own; "" means the system's for temporary files
+	Grace     time.Duration    // between SIGTERM and SIGKILL; 0 means 120 s
+	Log       io.Writer        // gets the algorithm's lines as they come; nil discards them
+	Progress  func(Progress)   // called a few times a second, from one goroutine, while the algorithm runs
 
 	LookAhead LookAhead     // when the pipe of the next epoch appears; the zero value is Eager
 	Stall     time.Duration // how long the reader of an epoch out of turn waits before that is reported; 0 means 30 s

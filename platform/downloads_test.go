@@ -1,0 +1,54 @@
+package platform_test
+
+import (
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/algospec/algospec/platform/s3stream"
+	"github.com/algospec/algospec/platform/s3test"
+)
+
+func TestADownloadGoesOnWhereTheJobBeforeEnded(t *testing.T) {
+	server := newServer(t)
+	job := newJob(t, server)
+	job.Channels[0].InputMode = "File"
+	job.Downloads = t.TempDir()
+	job.Dir = t.TempDir()
+	job.Stream = s3stream.Options{Tries: 1, MaxBackoff: time.Millisecond}
+
+	var mu sync.Mutex
+	asked := map[string]int{}
+	broken := true
+	server.SetFault(func(r *http.Request) *s3test.Fault {
+		mu.Lock()
+		defer mu.Unlock()
+		if r.Method != http.MethodGet || !strings.Contains(r.URL.Path, "part-") {
+			return nil
+		}
+		if asked[r.URL.Path]++; broken && strings.HasSuffix(r.URL.Path, "part-2") {
+			return &s3test.Fault{Status: 500, Code: "InternalError", Delay: 200 * time.Millisecond} // when the others are there
+		}
+		return nil
+	})
+	_, err := run(t, t.Context(), job)
+	require.ErrorContains(t, err, "Data download failed: s3://data/train/part-2 at byte 0")
+	require.DirExists(t, job.Downloads+"/"+job.Name+"/train")
+
+	broken = false
+	clear(asked)
+	result, err := run(t, t.Context(), job)
+	require.NoError(t, err)
+	require.NotEmpty(t, result.ModelArtifacts)
+	require.Equal(t, map[string]int{"/data/train/part-2": 1}, asked)
+	for _, dir := range []string{job.Downloads, job.Dir} {
+		left, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		require.Empty(t, left)
+	}
+}
