@@ -5,7 +5,6 @@ import (
 	"io"
 	"net"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,14 +14,12 @@ const Supported = true
 
 // A Move is where bytes go.
 type Move struct {
-	Buffer []byte          // what is read into to move bytes; it stays as it is then
-	Pipe   syscall.RawConn // the writing end of a pipe, non-blocking
-	Rest   func()          // called before waiting for the pipe's reader; may be nil
+	Buffer  []byte          // what is read into to move bytes; it stays as it is then
+	Pipe    syscall.RawConn // the writing end of a pipe, non-blocking
+	Waiting func(Wait)      // called when it begins to wait, and with Nothing when that is over
 
-	Moved           int64         // bytes that have gone into the pipe
-	WaitedForPipe   time.Duration // for its reader
-	WaitedForSocket time.Duration
-	Err             error // of the pipe, as syscall.EPIPE
+	Moved int64 // bytes that have gone into the pipe
+	Err   error // of the pipe, as syscall.EPIPE
 }
 
 // splice moves up to limit bytes, at least one, or returns the end of the stream or an error.
@@ -70,26 +67,27 @@ func (m *Move) try(socket syscall.RawConn, limit int) (int, error) {
 
 // wait waits for bytes in the socket, and then for room in the pipe.
 func (m *Move) wait(socket syscall.RawConn) error {
-	began := time.Now()
-	if err := socket.Read(func(fd uintptr) bool { return ready(fd, unix.POLLIN) }); err != nil {
+	defer m.Waiting(Nothing)
+	if err := socket.Read(m.until(Socket, unix.POLLIN)); err != nil {
 		return err
 	}
-	m.WaitedForSocket += time.Since(began)
-	began = time.Now()
-	if err := m.Pipe.Write(func(fd uintptr) bool {
-		if ready(fd, unix.POLLOUT) {
-			return true
-		}
-		if m.Rest != nil {
-			m.Rest()
-		}
-		return false
-	}); err != nil {
+	m.Waiting(Nothing)
+	if err := m.Pipe.Write(m.until(Pipe, unix.POLLOUT)); err != nil {
 		m.Err = err
 		return err
 	}
-	m.WaitedForPipe += time.Since(began)
 	return nil
+}
+
+// until returns whether a descriptor is ready, and says so if it is not.
+func (m *Move) until(what Wait, event int16) func(fd uintptr) bool {
+	return func(fd uintptr) bool {
+		is := ready(fd, event)
+		if !is {
+			m.Waiting(what)
+		}
+		return is
+	}
 }
 
 // ready says whether a descriptor is ready now, or broken.
@@ -99,8 +97,8 @@ func ready(fd uintptr, event int16) bool {
 	return n > 0 || err != nil
 }
 
-// Pipe says whether a descriptor is that of a pipe, and non-blocking.
-func Pipe(raw syscall.RawConn) (is bool) {
+// IsPipe says whether a descriptor is that of a pipe, and non-blocking.
+func IsPipe(raw syscall.RawConn) (is bool) {
 	raw.Control(func(fd uintptr) {
 		var stat unix.Stat_t
 		flags, err := unix.FcntlInt(fd, unix.F_GETFL, 0)

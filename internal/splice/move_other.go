@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net"
 	"syscall"
-	"time"
 )
 
 // Supported says whether bytes can be moved on this system.
@@ -14,15 +13,14 @@ const Supported = false
 
 // A Move is where bytes go. There is none on this system.
 type Move struct {
-	Buffer                         []byte
-	Pipe                           syscall.RawConn
-	Rest                           func()
-	Moved                          int64
-	WaitedForPipe, WaitedForSocket time.Duration
-	Err                            error
+	Buffer  []byte
+	Pipe    syscall.RawConn
+	Waiting func(Wait)
+	Moved   int64
+	Err     error
 }
 
 func (m *Move) splice(*net.TCPConn, int) (int, error) { return 0, errors.ErrUnsupported }
 
-// Pipe says that no descriptor will do.
-func Pipe(syscall.RawConn) bool { return false }
+// IsPipe says that no descriptor will do.
+func IsPipe(syscall.RawConn) bool { return false }

@@ -30,6 +30,15 @@ func (c *Conn) Read(p []byte) (int, error) {
 	return c.TCPConn.Read(p)
 }
 
+// A Wait is what a Move waits for.
+type Wait int
+
+const (
+	Nothing Wait = iota
+	Socket       // bytes to come
+	Pipe         // its reader to take some
+)
+
 // Begin has Reads into m's buffer move bytes; nil ends that.
 func (c *Conn) Begin(m *Move) { c.move.Store(m) }
 

@@ -15,6 +15,7 @@ import (
 type blocks struct {
 	size   int
 	window func() int    // how many may be taken
+	share  func() int    // how many at a time; at most window, but that may change in between
 	held   *atomic.Int64 // bytes taken, over all epochs of the source
 
 	mu    sync.Mutex
@@ -26,7 +27,7 @@ type blocks struct {
 }
 
 func newBlocks(s *Source) *blocks {
-	b := &blocks{size: int(s.opts.blockSize()), window: s.pace.window, held: &s.counts.held, users: 1}
+	b := &blocks{size: int(s.opts.blockSize()), window: s.pace.window, share: s.pace.share, held: &s.counts.held, users: 1}
 	b.back.L = &b.mu
 	return b
 }
@@ -34,16 +35,19 @@ func newBlocks(s *Source) *blocks {
 // number returns how many blocks so many bytes fill.
 func (b *blocks) number(bytes int64) int64 { return (bytes + int64(b.size) - 1) / int64(b.size) }
 
-// take returns so many blocks, waiting for others to come back where that is
-// necessary. It blocks until wake is called after ctx is done.
-func (b *blocks) take(ctx context.Context, n int) ([][]byte, error) {
+// take returns so many blocks, or the share of a request if that is less,
+// waiting for others to come back where that is necessary. What the share is
+// may change meanwhile. It blocks until wake is called after ctx is done.
+func (b *blocks) take(ctx context.Context, most int64) ([][]byte, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	n := int(min(most, int64(b.share())))
 	for b.taken+n > b.window() {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
 		b.back.Wait()
+		n = int(min(most, int64(b.share())))
 	}
 	b.count(n)
 	taken := make([][]byte, n)

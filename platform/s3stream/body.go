@@ -128,12 +128,13 @@ func (b *body) drop() {
 // answer ends well: the SDK verifies checksums there.
 func (b *body) receive(p []byte) (int, error) {
 	p = p[:min(int64(len(p)), b.to-b.at)]
-	b.watch.expect()
+	b.watch.wait()
 	n, err := b.answer.Read(p)
 	b.watch.alive(n)
 	b.counts.fetched.Add(int64(n))
 	if b.at+int64(n) == b.to {
 		if err == nil {
+			b.watch.wait()
 			_, err = io.ReadFull(b.answer, make([]byte, 1))
 		}
 		switch err {
@@ -253,7 +254,6 @@ func (b *body) failed(err error) {
 	}
 	if b.at-b.progress >= enough {
 		b.failures, b.progress = 0, b.at
-		b.cuts.Store(0)
 	}
 	if errors.Is(err, errSlow) {
 		b.counts.cut.Add(1)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"syscall"
-	"time"
 )
 
 // A delivery is the stream of what the fetches of an epoch bring, in order.
@@ -30,6 +29,9 @@ func (d *delivery) item() (heading, error) {
 	f, err := d.nextFetch()
 	if err != nil {
 		return heading{}, err
+	}
+	if f.Object == nil && f.err != nil { // a unit that could not be read is no item
+		return heading{}, f.err
 	}
 	d.head, d.text = f, len(f.Text) > 0
 	d.moved(f.Item)
@@ -77,8 +79,11 @@ func (d *delivery) leave() error {
 	}
 	if f.last {
 		d.head = nil
+		if err := d.verify(f); err != nil {
+			return err
+		}
 		d.counts.items.Add(1)
-		return d.verify(f)
+		return nil
 	}
 	following, err := d.nextFetch()
 	d.head = following
@@ -135,8 +140,8 @@ func receive[T any](d *delivery, from <-chan T) (v T, ok bool, err error) {
 			return v, false, err
 		}
 	}
-	began := time.Now()
-	defer func() { d.counts.waitedForS3.Add(int64(time.Since(began))) }()
+	d.counts.waitedForS3.count(1)
+	defer d.counts.waitedForS3.count(-1)
 	select {
 	case v, ok = <-from:
 		return v, ok, nil

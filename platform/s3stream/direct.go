@@ -9,6 +9,7 @@ import (
 	"os"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
@@ -157,7 +158,7 @@ func asPipe(w io.Writer) (PipeWriter, syscall.RawConn) {
 		return nil, nil
 	}
 	raw, err := p.SyscallConn()
-	if err != nil || !splice.Pipe(raw) {
+	if err != nil || !splice.IsPipe(raw) {
 		return nil, nil
 	}
 	return p, raw
@@ -170,7 +171,7 @@ func (filePipe) Moved(int64) {}
 
 // move has the kernel move the answer of the head into the pipe.
 func (e *epoch) move(out *gatherer) error {
-	d, counts := e.delivery, &e.source.counts
+	d := e.delivery
 	defer d.decide(moved)
 	if err := out.flush(); err != nil {
 		return err
@@ -179,23 +180,44 @@ func (e *epoch) move(out *gatherer) error {
 		e.buffer = make([]byte, 1<<20)
 	}
 	b := d.head.body
-	m := &splice.Move{Buffer: e.buffer, Pipe: d.pipe, Rest: func() { b.rest(); out.pipe.Blocked() }}
-	var seen splice.Move
+	m := &splice.Move{Buffer: e.buffer, Pipe: d.pipe, Waiting: e.waiting(b, out.pipe)}
+	var seen int64
 	err := b.moveTo(m,
 		func(p []byte) error { out.pass(p); return out.err },
 		func(n int) {
-			out.written += m.Moved - seen.Moved
-			if m.Moved > seen.Moved {
-				out.pipe.Moved(m.Moved - seen.Moved)
+			if m.Moved > seen {
+				out.written += m.Moved - seen
+				out.pipe.Moved(m.Moved - seen)
+				seen = m.Moved
 			}
-			counts.waitedForS3.Add(int64(m.WaitedForSocket - seen.WaitedForSocket))
-			counts.waitedForReader.Add(int64(m.WaitedForPipe - seen.WaitedForPipe))
-			counts.bytes.Add(int64(n))
+			e.source.counts.bytes.Add(int64(n))
 			e.places.advance(n)
-			seen = *m
 		})
 	if m.Err != nil {
 		out.err = m.Err
 	}
 	return err
+}
+
+// waiting returns what a Move calls when it waits: only the socket may be late,
+// and both take time.
+func (e *epoch) waiting(b *body, pipe PipeWriter) func(what splice.Wait) {
+	counts := &e.source.counts
+	last, since := splice.Nothing, time.Time{}
+	return func(what splice.Wait) {
+		switch last {
+		case splice.Socket:
+			counts.waitedForS3.count(-1)
+		case splice.Pipe:
+			counts.waitedForReader.Add(int64(time.Since(since)))
+		}
+		switch last, since = what, time.Now(); what {
+		case splice.Socket:
+			counts.waitedForS3.count(1)
+			b.watch.wait()
+		case splice.Pipe:
+			b.rest()
+			pipe.Blocked()
+		}
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -119,14 +120,13 @@ func (e *epoch) start(p part, running *sync.WaitGroup) (*fetch, error) {
 
 // reserve takes the blocks that a part needs, or its share of the memory if that is less.
 func (e *epoch) reserve(p part, direct bool) ([][]byte, error) {
-	count := e.source.pace.share()
 	if direct {
-		count = 1 // it will rarely be used
+		return e.blocks.take(e.ctx, 1) // it will rarely be used
 	}
-	if p.to != unknown {
-		count = int(min(int64(count), e.blocks.number(p.to-p.from)))
+	if p.to == unknown {
+		return e.blocks.take(e.ctx, math.MaxInt64)
 	}
-	return e.blocks.take(e.ctx, count)
+	return e.blocks.take(e.ctx, e.blocks.number(p.to-p.from))
 }
 
 // wake has who waits for blocks or a place look again.
@@ -191,10 +191,15 @@ func (e *epoch) WriteTo(w io.Writer) (int64, error) {
 	out := &gatherer{to: w, counts: &e.source.counts}
 	e.delivery.before = out.flush
 	out.pipe, e.delivery.pipe = asPipe(w)
-	e.piped.Store(e.delivery.pipe != nil && !e.source.opts.transforms())
+	if e.delivery.pipe != nil && !e.source.opts.transforms() {
+		e.piped.Store(true)
+		e.source.pace.pipe(1)
+	}
 	defer func() {
 		e.delivery.before, e.delivery.pipe = nil, nil
-		e.piped.Store(false)
+		if e.piped.Swap(false) {
+			e.source.pace.pipe(-1)
+		}
 	}()
 	for {
 		err := e.fill()

@@ -39,7 +39,7 @@ func (e *ObjectError) Unwrap() error { return e.Err }
 // ClientError reports whether the data or the settings are at fault, and not
 // the network or S3.
 func (e *ObjectError) ClientError() bool {
-	return errors.Is(e.Err, ErrChanged) || errors.Is(e.Err, ErrVanished) || refused(e.Err)
+	return errors.Is(e.Err, ErrChanged) || errors.Is(e.Err, ErrVanished) || errors.Is(e.Err, ErrGzip) || refused(e.Err)
 }
 
 // A ListError says which S3 URI could not be listed.

@@ -19,7 +19,7 @@ type gunzipped struct {
 	raw    chunkReader
 	in     *bufio.Reader
 	member gzip.Reader
-	begun  bool
+	begun  bool // the member
 	out    []byte
 }
 
@@ -44,23 +44,26 @@ func (g *gunzipped) chunk() ([]byte, error) {
 	if g.object == nil {
 		return g.stream.chunk()
 	}
-	if !g.begun {
-		if _, err := g.in.Peek(1); err != nil {
-			return nil, err // io.EOF of an empty object, or what keeps it from being read
+	for {
+		if !g.begun {
+			if _, err := g.in.Peek(1); err != nil {
+				return nil, err // io.EOF after the last member, or what keeps it from being read
+			}
+			if err := g.member.Reset(g.in); err != nil {
+				return nil, g.damaged(err)
+			}
+			g.member.Multistream(false) // which would take a header that is cut off for the end
+			g.begun = true
 		}
-		if err := g.member.Reset(g.in); err != nil {
+		n, err := fill(&g.member, g.out)
+		switch {
+		case n > 0:
+			return g.out[:n], nil // the error comes again
+		case err != io.EOF:
 			return nil, g.damaged(err)
 		}
-		g.begun = true
+		g.begun = false
 	}
-	n, err := fill(&g.member, g.out)
-	switch {
-	case n > 0:
-		return g.out[:n], nil // the error comes again
-	case err == io.EOF:
-		return nil, err
-	}
-	return nil, g.damaged(err)
 }
 
 // damaged says where decompression failed, if it was not the reading that did.

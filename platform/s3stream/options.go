@@ -17,7 +17,7 @@ type Options struct {
 
 	ReadAhead   int64         // bytes held at most; 0 means 256 MiB
 	PartSize    int64         // larger objects are fetched in ranges of this size; 0 means as measured, 1 to 32 MiB
-	Concurrency int           // requests at a time, at most; 0 means 64
+	Concurrency int           // requests of an epoch at a time, at most; 0 means 64
 	Tries       int           // requests made at one place of an object before it counts as unreadable; 0 means 10
 	MaxBackoff  time.Duration // longest pause between two of them; 0 means 20 s
 	Idle        time.Duration // how long a request may bring nothing before it counts as broken off; 0 means 30 s

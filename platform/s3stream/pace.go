@@ -31,6 +31,7 @@ type pace struct {
 	wait     int  // ticks until that is judged, or until the next one
 	doubling bool // nothing has spoken against growth yet
 
+	pipes                  int     // readers that bytes could be moved to
 	never                  bool    // answers cannot be moved
 	calm                   int     // ticks in a row in which the reader did not wait
 	moving                 bool    // answers are left in their sockets, for the kernel to move
@@ -61,7 +62,6 @@ const (
 func newPace(opts Options) *pace {
 	return &pace{
 		opts: opts, requests: min(initialRequests, opts.Concurrency), doubling: true, wait: settling,
-		moving: true, judge: settling,
 	}
 }
 
@@ -171,7 +171,7 @@ func (p *pace) adapt(now sample) {
 	case starved:
 		p.grow(perSecond(now.fetched - last.fetched))
 	default:
-		p.before, p.wait = 0, 0
+		p.before, p.wait = 0, max(0, p.wait-1)
 		p.relax(perSecond(now.delivered - last.delivered))
 	}
 }
@@ -187,6 +187,8 @@ func (p *pace) choose(starving bool, rate float64) {
 	}
 	p.refrain = max(0, p.refrain-1)
 	switch {
+	case p.pipes == 0:
+		p.moving, p.copying = false, 0
 	case !p.moving:
 		p.copying = max(rate, 0.9*p.copying)
 		p.moving = p.calm >= 2 && p.refrain == 0 && !p.never
@@ -198,6 +200,17 @@ func (p *pace) choose(starving bool, rate float64) {
 		p.refrain = settling << min(p.failed, 12)
 		p.failed++
 	}
+}
+
+// pipe is told of n more readers that bytes could be moved to.
+func (p *pace) pipe(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.pipes += n
+	if n > 0 && p.copying == 0 && !p.never { // nothing speaks against it yet
+		p.moving, p.judge = true, settling
+	}
+	p.moving = p.moving && p.pipes > 0
 }
 
 // refuse has no answers moved any more.
@@ -221,7 +234,9 @@ func (p *pace) grow(rate float64) {
 		p.wait--
 	case p.before > 0 && rate < 1.05*p.best:
 		p.requests, p.before, p.doubling, p.wait = p.before, 0, false, contentment
-	case p.requests < p.opts.Concurrency:
+	case p.requests == p.opts.Concurrency:
+		p.before = 0 // the last growth was worth it
+	default:
 		p.best, p.before, p.wait = rate, p.requests, settling
 		growth := max(1, p.requests/4)
 		if p.doubling {

@@ -14,7 +14,7 @@ type part struct {
 func (p part) fetched() bool { return p.Object != nil && p.to != p.from }
 
 // plan cuts the items into parts, in order. Large objects are cut evenly, in
-// pieces of as many whole blocks as size says when their turn comes.
+// pieces of as many whole blocks as size says when the turn of each comes.
 func plan(items iter.Seq2[Item, error], size func() int64, block int64) iter.Seq2[part, error] {
 	return func(yield func(part, error) bool) {
 		for item, err := range items {
@@ -28,7 +28,7 @@ func plan(items iter.Seq2[Item, error], size func() int64, block int64) iter.Seq
 				}
 				continue
 			}
-			for p := range cut(item, size(), block) {
+			for p := range cut(item, size, block) {
 				if !yield(p, nil) {
 					return
 				}
@@ -38,26 +38,29 @@ func plan(items iter.Seq2[Item, error], size func() int64, block int64) iter.Seq
 }
 
 // cut cuts an object of known size into parts.
-func cut(item Item, size, block int64) iter.Seq[part] {
-	total, step := item.Object.Size, max(size, 1)
-	var s *sum
-	if total > step {
-		step = evenly(total, step, block)
-		s = newSum()
-	}
+func cut(item Item, size func() int64, block int64) iter.Seq[part] {
+	total := item.Object.Size
 	return func(yield func(part) bool) {
-		for from := int64(0); ; from += step {
-			to := min(from+step, total)
+		var s *sum
+		for from := int64(0); ; {
+			to := from + evenly(total-from, max(size(), 1), block)
+			if from == 0 && to < total {
+				s = newSum()
+			}
 			if !yield(part{Item: item, from: from, to: to, last: to == total, sum: s}) || to == total {
 				return
 			}
+			from = to
 		}
 	}
 }
 
-// evenly returns the size of pieces that cut total into as few as pieces of
-// size would, of whole blocks where that is possible.
+// evenly returns the size of the first of pieces that cut total into as few as
+// pieces of size would, of whole blocks where that is possible.
 func evenly(total, size, block int64) int64 {
+	if total <= size {
+		return total
+	}
 	count := (total + size - 1) / size
 	even := (total + count - 1) / count
 	return min(size, (even+block-1)/block*block)

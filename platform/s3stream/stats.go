@@ -3,6 +3,7 @@ package s3stream
 import (
 	"context"
 	"iter"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -33,12 +34,33 @@ type counts struct {
 	bytes, items, epochs                       atomic.Int64
 	fetched, requests, retries, throttled, cut atomic.Int64
 	active, held                               atomic.Int64
-	waitedForS3, waitedForReader               atomic.Int64 // nanoseconds
+	waitedForS3                                stopwatch
+	waitedForReader                            atomic.Int64 // nanoseconds
 	renewed                                    atomic.Int64 // when credentials were, in Unix nanoseconds
 }
 
+// A stopwatch adds up the time that some wait, also while they do.
+type stopwatch struct {
+	mu      sync.Mutex
+	waiting int
+	last    time.Time // when total was right
+	total   time.Duration
+}
+
+// count notes that so many more wait, and returns the total.
+func (s *stopwatch) count(n int) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	if s.waiting > 0 {
+		s.total += time.Duration(s.waiting) * now.Sub(s.last)
+	}
+	s.waiting, s.last = s.waiting+n, now
+	return s.total
+}
+
 func (c *counts) sample(now time.Time) sample {
-	return sample{now, c.fetched.Load(), c.bytes.Load(), c.throttled.Load(), time.Duration(c.waitedForS3.Load())}
+	return sample{now, c.fetched.Load(), c.bytes.Load(), c.throttled.Load(), c.waitedForS3.count(0)}
 }
 
 // Stats returns the numbers of this moment. It may be called at any time.
@@ -49,7 +71,7 @@ func (s *Source) Stats() Stats {
 		Fetched: c.fetched.Load(), Requests: c.requests.Load(), Retries: c.retries.Load(),
 		Throttled: c.throttled.Load(), Cut: c.cut.Load(),
 		Active: int(c.active.Load()), Limit: s.pace.limit(), PartSize: s.pace.partSize(), Held: c.held.Load(),
-		WaitedForS3: time.Duration(c.waitedForS3.Load()), WaitedForReader: time.Duration(c.waitedForReader.Load()),
+		WaitedForS3: c.waitedForS3.count(0), WaitedForReader: time.Duration(c.waitedForReader.Load()),
 	}
 }
 

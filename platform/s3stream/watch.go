@@ -34,11 +34,11 @@ func newWatch(ctx context.Context, idle time.Duration) (context.Context, *watch)
 	return w.ctx, w
 }
 
-// expect says that the next bytes are waited for.
-func (w *watch) expect() { w.timer.Reset(w.idle) }
+// wait says that bytes are wanted from now on, as the answer is from the beginning.
+func (w *watch) wait() { w.timer.Reset(w.idle) }
 
-// alive says that the answer has begun, or that bytes have come. Nothing need
-// come until more is expected.
+// alive says that the answer has begun, or that bytes have come. No more are
+// wanted until wait says so.
 func (w *watch) alive(n int) {
 	w.timer.Stop()
 	if w.first.Load() == 0 {
@@ -47,7 +47,7 @@ func (w *watch) alive(n int) {
 	w.bytes.Add(int64(n))
 }
 
-// rest says that nothing is expected for a while.
+// rest says that no bytes are wanted for a while.
 func (w *watch) rest() {
 	w.timer.Stop()
 	w.rested.Store(true)
