@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go/logging"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/algospec/algospec/internal/splice"
 )
@@ -55,6 +56,8 @@ type body struct {
 	err      error         // what Read returns from now on
 
 	current atomic.Pointer[watch] // watch, for who looks on
+
+	sum *sum // of the object, where the first answer is all of it and has one
 
 	conn  *splice.Conn // of the answer, where the kernel may move its bytes
 	plain bool         // it may
@@ -125,7 +128,7 @@ func (b *body) drop() {
 }
 
 // receive reads from the answer. The end of the range is only reached when the
-// answer ends well: the SDK verifies checksums there.
+// answer ends well, and the object is the one that S3 has a checksum of.
 func (b *body) receive(p []byte) (int, error) {
 	p = p[:min(int64(len(p)), b.to-b.at)]
 	b.watch.wait()
@@ -133,29 +136,9 @@ func (b *body) receive(p []byte) (int, error) {
 	b.watch.alive(n)
 	b.counts.fetched.Add(int64(n))
 	if b.at+int64(n) == b.to {
-		if err == nil {
-			b.watch.wait()
-			_, err = io.ReadFull(b.answer, make([]byte, 1))
-		}
-		switch err {
-		case io.EOF:
-			b.at = b.to
-			if b.pace != nil {
-				b.pace.answered(b.watch)
-			}
-			b.drop()
-			return n, nil
-		case nil:
-			err = errors.New("the answer is longer than what was asked for")
-		}
-		if b.mover != nil {
-			return 0, err // there is no asking for them again
-		}
-		if err = b.watch.explain(err); strings.Contains(err.Error(), "checksum") {
-			return 0, fmt.Errorf("%w: %w", ErrChecksum, err) // what came before is wrong or right, nobody knows
-		}
-		return 0, broken{err}
+		return b.finish(p[:n], err)
 	}
+	b.sum.write(p[:n])
 	b.at += int64(n)
 	switch err {
 	case nil:
@@ -164,6 +147,33 @@ func (b *body) receive(p []byte) (int, error) {
 		err = io.ErrUnexpectedEOF
 	}
 	return n, broken{b.watch.explain(err)}
+}
+
+// finish takes the last bytes of the range, with which err came.
+func (b *body) finish(last []byte, err error) (int, error) {
+	if err == nil {
+		b.watch.wait()
+		_, err = io.ReadFull(b.answer, make([]byte, 1))
+	}
+	switch {
+	case err == nil:
+		err = errors.New("the answer is longer than what was asked for")
+	case err == io.EOF:
+		b.sum.write(last)
+		if err := b.sum.check(); err != nil {
+			return 0, err // what came before is wrong or right, nobody knows
+		}
+		b.at = b.to
+		if b.pace != nil {
+			b.pace.answered(b.watch)
+		}
+		b.drop()
+		return len(last), nil
+	}
+	if b.mover != nil {
+		return 0, err // there is no asking for them again
+	}
+	return 0, broken{b.watch.explain(err)}
 }
 
 // ask sends a request for what is left.
@@ -181,13 +191,20 @@ func (b *body) ask() error {
 		in.Range = aws.String(fmt.Sprintf("bytes=%d-%d", b.at, b.to-1))
 	}
 	b.conn = nil
-	out, err := b.client.GetObject(b.trace(ctx), in, once)
+	options := []func(*s3.Options){once}
+	if !ranged {
+		options = append(options, withChecksum)
+	}
+	out, err := b.client.GetObject(b.trace(ctx), in, options...)
 	if err != nil {
 		return w.explain(explain(err))
 	}
 	w.alive(0)
 	b.answer = out.Body
-	b.plain = b.conn != nil && verbatim(out)
+	if !ranged {
+		b.sum = checksums{out.ChecksumType, out.ChecksumCRC64NVME, out.ChecksumCRC32C, out.ChecksumCRC32, out.ChecksumSHA256, out.ChecksumSHA1}.sum()
+	}
+	b.plain = b.conn != nil && b.sum == nil && out.ContentLength != nil
 	if b.plain && b.mover != nil {
 		b.conn.Begin(b.mover)
 	}
@@ -195,12 +212,17 @@ func (b *body) ask() error {
 }
 
 // once has the SDK send a request once: who reads a body asks again when it
-// breaks off, and so may as well when it does not begin. It also keeps the SDK
-// from logging what is normal here, as that ranges carry no checksum.
+// breaks off, and so may as well when it does not begin. Nor does the SDK verify
+// checksums, which a body does over all its answers.
 func once(o *s3.Options) {
 	o.Retryer = aws.NopRetryer{}
-	o.DisableLogOutputChecksumValidationSkipped = true
+	o.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
 	o.Logger = logging.Nop{} // which is told when an answer is cut short
+}
+
+// withChecksum has S3 say which checksum an object has.
+func withChecksum(o *s3.Options) {
+	o.APIOptions = append(o.APIOptions, smithyhttp.SetHeaderValue("X-Amz-Checksum-Mode", "ENABLED"))
 }
 
 // check refuses an answer that is not what was asked for: not every server

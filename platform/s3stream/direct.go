@@ -11,8 +11,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/s3"
-
 	"github.com/algospec/algospec/internal/splice"
 )
 
@@ -118,12 +116,6 @@ func (b *body) trace(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(info httptrace.GotConnInfo) { b.conn, _ = info.Conn.(*splice.Conn) },
 	})
-}
-
-// verbatim says whether an answer's bytes are those of the socket, and nobody verifies them.
-func verbatim(out *s3.GetObjectOutput) bool {
-	return out.ContentLength != nil && out.ChecksumCRC32 == nil && out.ChecksumCRC32C == nil &&
-		out.ChecksumCRC64NVME == nil && out.ChecksumSHA1 == nil && out.ChecksumSHA256 == nil
 }
 
 // moveTo moves what is left into a pipe. Bytes that had already left the socket go through copied.

@@ -23,8 +23,8 @@
 // stalls or is far slower than others is asked for again from the byte where it
 // stood, under the condition that the object is still the one that was listed;
 // what cannot be healed ends the stream with an [ObjectError]. Checksums are
-// verified where S3 has one of the whole object: by the SDK where it comes in
-// one answer, and by the Source, which asks for it, where it comes in ranges.
+// verified where S3 has one of the whole object, whether it comes in one answer,
+// in ranges, for which the checksum is asked for, or in several tries.
 //
 // WriteTo into a named pipe has the kernel move bytes from the socket to the
 // pipe where it can (see [Spliceable]).

@@ -109,7 +109,7 @@ func (e *epoch) start(p part, running *sync.WaitGroup) (*fetch, error) {
 		return nil, context.Cause(e.ctx)
 	}
 	if p.sum != nil && p.from == 0 {
-		running.Go(func() { p.sum.ask(e.ctx, s.client, p.Object, s.opts.Idle) })
+		running.Go(func() { p.sum.ask(e.ctx, s.client, p.Object, s.opts) })
 	}
 	running.Go(func() {
 		defer e.leave(b)

@@ -57,7 +57,7 @@ func TestHeldMemoryIsBoundedWhileTheReaderIsSlow(t *testing.T) {
 }
 
 func TestTheBlockThatCameBackLastIsUsedFirst(t *testing.T) {
-	source := NewSource(nil, nil, Options{ReadAhead: 64 << 10})
+	source := NewSource(nil, nil, Options{ReadAhead: 64 << 10, Concurrency: 8})
 	blocks := newBlocks(source)
 	taken, err := blocks.take(t.Context(), 4)
 	require.NoError(t, err)

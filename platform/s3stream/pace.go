@@ -26,9 +26,10 @@ type pace struct {
 	rate     window // bytes per second from there on
 
 	last     sample // at the last tick
+	mark     sample // where the measuring of a rate began; zero when none does
 	best     float64
 	before   int  // requests before the growth that is on trial; 0 when none is
-	wait     int  // ticks until that is judged, or until the next one
+	wait     int  // ticks until that is looked at, or until the next one
 	doubling bool // nothing has spoken against growth yet
 
 	pipes                  int     // readers that bytes could be moved to
@@ -49,8 +50,9 @@ type sample struct {
 
 const (
 	tick            = 50 * time.Millisecond
-	initialRequests = 8
+	initialRequests = 16
 	settling        = 2  // ticks that a growth takes to show
+	measuring       = 2  // ticks that a rate is averaged over
 	contentment     = 40 // ticks before the next try when one brought nothing
 
 	initialPart = 2 << 20
@@ -109,13 +111,18 @@ func (p *pace) part() int64 {
 	return min(p.wanted(), int64(max(1, p.memory()/p.requests))*p.opts.blockSize())
 }
 
-// wanted is the size of a part by what was measured. The caller holds the lock.
+// wanted is the size of a part by what was measured, and such that there is
+// memory for as many as there may be requests: more of them bring more than
+// larger ones. The caller holds the lock.
 func (p *pace) wanted() int64 {
+	if p.opts.PartSize > 0 {
+		return p.opts.PartSize
+	}
 	size := int64(initialPart)
 	if p.rate.full() {
 		size = int64(partWaits * p.first.quantile(0.1) * p.rate.quantile(0.5)) // slower ones wait for a processor, or their turn
 	}
-	return min(max(size, p.opts.PartSize, minPart), maxPart)
+	return min(max(size, minPart), max(minPart, p.opts.ReadAhead/int64(p.opts.Concurrency)), maxPart)
 }
 
 // answered is told of a request that ended well.
@@ -157,21 +164,19 @@ func (p *pace) adapt(now sample) {
 		return
 	}
 	perSecond := func(bytes int64) float64 { return float64(bytes) / elapsed.Seconds() }
-	if now.fetched == 0 { // too early to tell
-		return
-	}
 	waiting := now.waited - last.waited
 	starved := waiting > elapsed/10
-	p.choose(waiting > elapsed/2, perSecond(now.delivered-last.delivered))
+	if now.fetched > 0 {
+		p.choose(waiting > elapsed/2, perSecond(now.delivered-last.delivered))
+	}
 	switch {
 	case now.throttled > last.throttled:
 		p.requests, p.before, p.doubling, p.wait = max(1, p.requests/2), 0, false, contentment
-	case p.moving: // what is ahead waits in the sockets
-		p.before, p.wait = 0, 0
-	case starved:
-		p.grow(perSecond(now.fetched - last.fetched))
+	case now.fetched == 0: // too early to tell
+	case starved && !p.moving: // what is ahead of a move waits in the sockets
+		p.grow(now)
 	default:
-		p.before, p.wait = 0, max(0, p.wait-1)
+		p.before, p.mark, p.wait = 0, sample{}, max(0, p.wait-1)
 		p.relax(perSecond(now.delivered - last.delivered))
 	}
 }
@@ -227,11 +232,22 @@ func (p *pace) direct() bool {
 	return p.moving
 }
 
-// grow tries more requests at a time, and takes that back if they bring nothing.
-func (p *pace) grow(rate float64) {
+// grow tries more requests at a time, and takes that back if they bring nothing:
+// if the rate, once it has settled, is not above what it was.
+func (p *pace) grow(now sample) {
+	if p.wait--; p.wait >= 0 {
+		return
+	}
+	if p.mark.at.IsZero() {
+		p.mark = now
+	}
+	span := now.at.Sub(p.mark.at)
+	if span < measuring*tick*9/10 {
+		return
+	}
+	rate := float64(now.fetched-p.mark.fetched) / span.Seconds()
+	p.mark = sample{}
 	switch {
-	case p.wait > 0:
-		p.wait--
 	case p.before > 0 && rate < 1.05*p.best:
 		p.requests, p.before, p.doubling, p.wait = p.before, 0, false, contentment
 	case p.requests == p.opts.Concurrency:
