@@ -91,7 +91,12 @@ func (c Channel) validate(bad func(format string, args ...any)) {
 	}
 	if c.Directory != "" {
 		c.validateDirectory(bad)
-	} else if _, _, err := s3stream.ParseURI(c.S3URI); err != nil {
+		return
+	}
+	if c.FileSystemAccessMode != readOnly {
+		bad("FileSystemAccessMode %s: only with a Directory", c.FileSystemAccessMode)
+	}
+	if _, _, err := s3stream.ParseURI(c.S3URI); err != nil {
 		bad("%q: %w", c.S3URI, err)
 	}
 }
@@ -118,6 +123,12 @@ func (c Channel) validateDirectory(bad func(string, ...any)) {
 	}
 	if c.InputMode != fileMode {
 		bad("InputMode %s: a Directory is read as files", c.InputMode)
+	}
+	if c.S3DataType != prefixData {
+		bad("S3DataType %s: a Directory is not in S3", c.S3DataType)
+	}
+	if c.S3DataDistributionType != replicated {
+		bad("S3DataDistributionType %s: a Directory is whole on each host", c.S3DataDistributionType)
 	}
 	if info, err := os.Stat(c.Directory); err != nil {
 		bad("%w", err)

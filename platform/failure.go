@@ -17,6 +17,10 @@ import (
 // ErrStopped says that the job was stopped before its end.
 var ErrStopped = errors.New("the training job was stopped")
 
+func stopped(ctx context.Context) error {
+	return fmt.Errorf("%w: %w", ErrStopped, context.Cause(ctx))
+}
+
 // A FailedError says why a job failed.
 type FailedError struct {
 	Job    string

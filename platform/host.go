@@ -81,6 +81,7 @@ func (r *run) runTrainer(ctx context.Context) hostEnd {
 		return trainerEnd(err)
 	case <-timer.C:
 		// A goroutine cannot be killed; it is left behind, and what it logs from now on is dropped.
+		r.left = ended
 		fmt.Fprintf(r.log, "platform: the trainer did not return within %v of being stopped\n", r.job.grace())
 		return hostEnd{code: 128 + int(syscall.SIGKILL)}
 	}

@@ -78,7 +78,7 @@ func (in *input) listManifest(ctx context.Context, client s3stream.Client) error
 
 // stream is the Source of a pipe's epochs.
 func (in *input) stream(j *Job, share int) *s3stream.Source {
-	opts := j.Stream
+	opts := j.stream()
 	if opts.ReadAhead == 0 {
 		opts.ReadAhead = 256 << 20
 	}
@@ -88,10 +88,16 @@ func (in *input) stream(j *Job, share int) *s3stream.Source {
 	if in.ShuffleSeed != nil {
 		opts.Shuffle = &s3stream.Shuffle{Seed: *in.ShuffleSeed, Channel: in.Name}
 	}
+	return s3stream.NewSource(j.S3, in.listing, opts)
+}
+
+// stream is how objects are fetched, for channels of all modes.
+func (j *Job) stream() s3stream.Options {
+	opts := j.Stream
 	if opts.Logger == nil {
 		opts.Logger = j.logger()
 	}
-	return s3stream.NewSource(j.S3, in.listing, opts)
+	return opts
 }
 
 // provide makes the channels appear in the tree: directories whole, pipes as far as they are made
@@ -99,8 +105,13 @@ func (in *input) stream(j *Job, share int) *s3stream.Source {
 func (r *run) provide(ctx context.Context, inputs []input, w *watcher) error {
 	piped := 0
 	for _, in := range inputs {
-		if in.InputMode == pipeMode {
+		switch in.InputMode {
+		case pipeMode:
 			piped++
+		case fileMode:
+			for _, f := range in.files {
+				r.toDownload.Add(f.Object.Size)
+			}
 		}
 	}
 	for i := range inputs {
@@ -144,11 +155,16 @@ func (r *run) directory(ctx context.Context, in *input) error {
 			return err
 		}
 		// The view outlives ctx: an algorithm that is told to stop may read on until it ends.
-		fs, err := fastfile.Mount(context.WithoutCancel(ctx), dir, r.job.S3, in.files, fastfile.Options{Stream: r.job.Stream})
+		fs, err := fastfile.Mount(context.WithoutCancel(ctx), dir, r.job.S3, in.files, fastfile.Options{Stream: r.job.stream()})
 		if err != nil {
 			return err
 		}
-		r.views = append(r.views, &view{fs.Close, fs.Err})
+		r.views = append(r.views, &view{fs.Close, func() error {
+			if err := fs.Err(); err != nil {
+				return fmt.Errorf("channel %s: %w", in.Name, err)
+			}
+			return nil
+		}})
 		return nil
 	}
 	return r.download(ctx, in, dir)
@@ -174,14 +190,11 @@ func (r *run) download(ctx context.Context, in *input, dir string) error {
 }
 
 func (r *run) downloadTo(ctx context.Context, in *input, dir string) error {
-	for _, f := range in.files {
-		r.toDownload.Add(f.Object.Size)
-	}
 	before := r.downloaded.Load()
 	stop := r.reportProgress()
 	defer stop()
 	return filemode.Download(ctx, r.job.S3, dir, in.files, filemode.Options{
-		Stream:   r.job.Stream,
+		Stream:   r.job.stream(),
 		Progress: func(done, _ int64) { r.downloaded.Store(before + done) },
 	})
 }
@@ -189,7 +202,7 @@ func (r *run) downloadTo(ctx context.Context, in *input, dir string) error {
 // unprovided is the end of a job whose channels could not be made.
 func (r *run) unprovided(ctx context.Context, err error) (*Result, error) {
 	if ctx.Err() != nil {
-		return &Result{}, fmt.Errorf("%w: %w", ErrStopped, context.Cause(ctx))
+		return &Result{}, stopped(ctx)
 	}
 	return &Result{}, &FailedError{Job: r.job.Name, Reason: dataReason(err), Err: err}
 }

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"os/exec"
 	"regexp"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -40,7 +42,7 @@ type Job struct {
 
 	LookAhead LookAhead     // when the pipe of the next epoch appears; the zero value is Eager
 	Stall     time.Duration // how long the reader of an epoch out of turn waits before that is reported; 0 means 30 s
-	Logger    *slog.Logger  // told what the platform notices about the reading of pipes; nil discards
+	Logger    *slog.Logger  // told what the platform notices about the reading of pipes, and of requests that fail where Stream has no Logger; nil discards
 }
 
 // A MetricDefinition scrapes a metric from the algorithm's log: the first group of Regex (RE2), where
@@ -122,6 +124,7 @@ func (j *Job) validate() error {
 			bad("channel %.70s: %w", c.Name, fmt.Errorf(format, args...))
 		})
 	}
+	j.validateTree(bad)
 	if _, err := compileMetrics(j.MetricDefinitions); err != nil {
 		bad("%w", err)
 	}
@@ -129,4 +132,22 @@ func (j *Job) validate() error {
 		return fmt.Errorf("platform: %w", errors.Join(problems...))
 	}
 	return nil
+}
+
+// validateTree reports directories of channels that stand where another channel's pipe of some epoch
+// is to appear.
+func (j *Job) validateTree(bad func(format string, args ...any)) {
+	pipes := map[string]bool{}
+	for _, c := range j.Channels {
+		pipes[c.Name] = c.withDefaults().InputMode == pipeMode
+	}
+	for _, c := range j.Channels {
+		i := strings.LastIndexByte(c.Name, '_')
+		if pipes[c.Name] || i < 0 || !pipes[c.Name[:i]] {
+			continue
+		}
+		if n, err := strconv.Atoi(c.Name[i+1:]); err == nil && strconv.Itoa(n) == c.Name[i+1:] {
+			bad("channel %s: its directory has the name of a pipe of channel %s", c.Name, c.Name[:i])
+		}
+	}
 }

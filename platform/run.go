@@ -22,6 +22,9 @@ func Run(ctx context.Context, job Job) (*Result, error) {
 		return nil, err
 	}
 	inputs, err := job.list(ctx)
+	if ctx.Err() != nil {
+		return &Result{}, stopped(ctx)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -40,6 +43,7 @@ func Run(ctx context.Context, job Job) (*Result, error) {
 	}
 	defer watcher.close()
 	r := &run{job: job, began: began, tree: tree, log: &logLines{to: job.Log, metrics: metrics}}
+	defer r.sweepLater()
 	defer r.closeInputs()
 	if err := r.provide(ctx, inputs, watcher); err != nil {
 		return r.unprovided(ctx, err)
@@ -57,6 +61,19 @@ type run struct {
 	views []*view // of channels that are directories
 
 	downloaded, toDownload atomic.Int64 // bytes
+
+	left <-chan error // tells when a trainer ends that was left behind; else nil
+}
+
+// sweepLater removes, once a trainer that was left behind has ended, what it wrote after the tree was
+// removed, such as its failure file.
+func (r *run) sweepLater() {
+	if r.left != nil {
+		go func() {
+			<-r.left
+			r.tree.remove()
+		}()
+	}
 }
 
 func (r *run) run(ctx context.Context) (*Result, error) {
@@ -77,7 +94,7 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 		return result, errors.Join(failed, r.upload(ctx, result, "output"))
 	}
 	if ctx.Err() != nil {
-		return result, errors.Join(fmt.Errorf("%w: %w", ErrStopped, context.Cause(ctx)), r.upload(ctx, result, "model", "output"))
+		return result, errors.Join(stopped(ctx), r.upload(ctx, result, "model", "output"))
 	}
 	return result, r.upload(ctx, result, "model", "output")
 }

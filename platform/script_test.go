@@ -161,7 +161,7 @@ func (s *script) step(word string) error {
 	case "alternate":
 		return s.alternate(int64(n))
 	}
-	return errors.New("no such word")
+	return s.fileStep(name, what, number)
 }
 
 func (s *script) alternate(n int64) error {

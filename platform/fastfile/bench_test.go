@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/algospec/algospec/internal/testenv"
 	"github.com/algospec/algospec/platform/fastfile"
 	"github.com/algospec/algospec/platform/s3stream"
 )
@@ -81,7 +82,7 @@ func BenchmarkSequential(b *testing.B) {
 		}
 	})
 	b.Run("mount", func(b *testing.B) {
-		needFUSE(b)
+		testenv.FUSE(b)
 		b.SetBytes(benchmarkSize)
 		defer cpu(b)()
 		for b.Loop() { // a new mount each time: the kernel must not have it

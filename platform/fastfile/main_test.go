@@ -2,11 +2,8 @@ package fastfile_test
 
 import (
 	"bytes"
-	"fmt"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/algospec/algospec/internal/testenv"
 	"github.com/algospec/algospec/platform/fastfile"
 	"github.com/algospec/algospec/platform/s3stream"
 	"github.com/algospec/algospec/platform/s3test"
@@ -60,7 +58,7 @@ func (w *world) list(tb testing.TB) []s3stream.File {
 
 // mount mounts what was put and returns where.
 func (w *world) mount(tb testing.TB, opts fastfile.Options) (*fastfile.FS, string) {
-	needFUSE(tb)
+	testenv.FUSE(tb)
 	dir := tb.TempDir()
 	f, err := fastfile.Mount(tb.Context(), dir, w.Client(), w.list(tb), opts)
 	require.NoError(tb, err)
@@ -86,29 +84,3 @@ func noise(size int) []byte {
 
 // hasty has what fails fail soon.
 var hasty = s3stream.Options{Tries: 3, MaxBackoff: time.Millisecond, Idle: 200 * time.Millisecond}
-
-// needFUSE skips the test where nothing can be mounted, or fails it where
-// ALGOSPEC_REQUIRE names "fuse".
-func needFUSE(tb testing.TB) {
-	tb.Helper()
-	reason := ""
-	if file, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0); err != nil {
-		reason = fmt.Sprintf("no FUSE: %v", err)
-	} else {
-		file.Close()
-	}
-	if reason == "" && os.Geteuid() != 0 {
-		helpers, _ := filepath.Glob("/*bin/fusermount*")
-		if more, _ := filepath.Glob("/usr/*bin/fusermount*"); len(helpers)+len(more) == 0 {
-			reason = "no FUSE: not root, and no fusermount"
-		}
-	}
-	if reason == "" {
-		return
-	}
-	required := strings.Split(os.Getenv("ALGOSPEC_REQUIRE"), ",")
-	if slices.Contains(required, "fuse") || slices.Contains(required, "all") {
-		tb.Fatalf("%s, and ALGOSPEC_REQUIRE asks for it", reason)
-	}
-	tb.Skip(reason)
-}

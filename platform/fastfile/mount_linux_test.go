@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/algospec/algospec/internal/testenv"
 	"github.com/algospec/algospec/platform/fastfile"
 	"github.com/algospec/algospec/platform/s3test"
 )
@@ -125,7 +126,7 @@ func TestCloseTakesTheMountFromUnderOpenFiles(t *testing.T) {
 }
 
 func TestTheEndOfTheContextUnmounts(t *testing.T) {
-	needFUSE(t)
+	testenv.FUSE(t)
 	w := newWorld(t)
 	w.put(t, "f", 100)
 	dir := t.TempDir()
@@ -173,7 +174,7 @@ func TestAReaderThatWaitsCanBeKilled(t *testing.T) {
 }
 
 func TestDetachTakesAwayWhatAKilledProcessLeft(t *testing.T) {
-	needFUSE(t)
+	testenv.FUSE(t)
 	dir := t.TempDir()
 	process, _ := startChild(t, "mount", dir)
 	require.True(t, isMounted(t, dir))
@@ -197,7 +198,7 @@ func TestDetachLeavesOtherMountsAlone(t *testing.T) {
 }
 
 func TestMountingOnNothingIsAnError(t *testing.T) {
-	needFUSE(t)
+	testenv.FUSE(t)
 	w := newWorld(t)
 	dir := filepath.Join(t.TempDir(), "none")
 	_, err := fastfile.Mount(t.Context(), dir, w.Client(), nil, fastfile.Options{})

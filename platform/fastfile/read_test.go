@@ -16,6 +16,7 @@ import (
 	"github.com/algospec/algospec/platform/s3stream"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/algospec/algospec/internal/testenv"
 	"github.com/algospec/algospec/platform/fastfile"
 )
 
@@ -242,7 +243,7 @@ func TestTenThousandFilesAreListed(t *testing.T) {
 	for i := range 10_000 {
 		files = append(files, s3stream.File{Path: fmt.Sprintf("part/%05d", i)})
 	}
-	needFUSE(t)
+	testenv.FUSE(t)
 	dir := t.TempDir()
 	f, err := fastfile.Mount(t.Context(), dir, w.Client(), files, fastfile.Options{})
 	require.NoError(t, err)

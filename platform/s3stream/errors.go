@@ -27,7 +27,7 @@ var (
 type ObjectError struct {
 	Bucket, Key string
 	Offset      int64 // first byte of the object that is missing
-	Err         error // ErrChanged, ErrVanished, io.ErrUnexpectedEOF or what the client returned
+	Err         error // ErrChanged, ErrVanished, ErrGzip, io.ErrUnexpectedEOF or what the client returned
 }
 
 func (e *ObjectError) Error() string {
