@@ -1,8 +1,9 @@
-// Algospec looks into training data, and splits, checks and converts them.
+// Algospec looks into training data, splits, checks and converts them, and streams them from S3.
 //
 //	algospec records cat s3://bucket/train/
 //	algospec records stat matrix_0.pbr
 //	algospec records verify --salvage good.pbr damaged.pbr
+//	algospec data cat --shard 0/4 s3://bucket/train/ | wc -c
 //
 // "algospec --help" tells all commands, and each has a --help of its own. The exit status is 0 when
 // all went well, 1 when something is wrong with the data or they can't be read or written, 2 when
@@ -20,12 +21,14 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/algospec/algospec/cmd/algospec/internal/console"
+	"github.com/algospec/algospec/cmd/algospec/internal/data"
 	"github.com/algospec/algospec/cmd/algospec/internal/records"
 )
 
 // commands is the command line: a field is a group of commands, which has a package of its own.
 type commands struct {
 	Records records.Group `cmd:"" help:"Look into RecordIO-protobuf data; check, split and convert them."`
+	Data    data.Group    `cmd:"" help:"Stream, list, download and mount data in S3, as a training job's channels do."`
 }
 
 // Exit statuses.
@@ -65,7 +68,7 @@ func run(ctx context.Context, args []string, streams console.Streams) int {
 	switch {
 	case err == nil:
 		return 0
-	case ctx.Err() != nil:
+	case ctx.Err() != nil && !console.Told(err):
 		fmt.Fprintln(streams.Err, "algospec: stopped")
 		return exitInterrupted
 	}
@@ -74,7 +77,7 @@ func run(ctx context.Context, args []string, streams console.Streams) int {
 		return exitUsage
 	}
 	if !console.Told(err) {
-		fmt.Fprintf(streams.Err, "algospec: %v\n", err)
+		fmt.Fprintf(streams.Err, "algospec: %s\n", console.Harmless(err.Error()))
 	}
 	return exitFailure
 }

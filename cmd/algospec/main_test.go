@@ -1,8 +1,10 @@
 package main
 
 import (
+	"net/http"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -15,7 +17,8 @@ func TestMain(m *testing.M) {
 }
 
 // The scripts run the real command. Each has an S3 server of its own, which the environment names
-// as it does for the AWS SDK; "s3put FILE BUCKET/KEY" and "s3get BUCKET/KEY FILE" reach it directly.
+// as it does for the AWS SDK; "s3put FILE BUCKET/KEY" and "s3get BUCKET/KEY FILE" reach it directly,
+// and "s3fault KIND BUCKET/KEY" has it fail.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -30,7 +33,7 @@ func TestScripts(t *testing.T) {
 				"AWS_EC2_METADATA_DISABLED=true", "GORACE=atexit_sleep_ms=0")
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"s3put": s3put, "s3get": s3get},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"s3put": s3put, "s3get": s3get, "s3fault": s3fault},
 	})
 }
 
@@ -51,4 +54,25 @@ func s3get(ts *testscript.TestScript, neg bool, args []string) {
 	body, err := get(ts.Value("s3").(*s3test.Server), bucket, key)
 	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), body, 0o644))
+}
+
+// s3fault has the server fail when it is asked for an object: "cut" breaks off its first answer after
+// 5 bytes, "refuse" lets nobody have it, "none" ends that.
+func s3fault(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: s3fault cut|refuse|none BUCKET/KEY")
+	}
+	var asked atomic.Int64
+	ts.Value("s3").(*s3test.Server).SetFault(func(r *http.Request) *s3test.Fault {
+		if r.Method != http.MethodGet || r.URL.Path != "/"+args[1] {
+			return nil
+		}
+		switch first := asked.Add(1) == 1; {
+		case args[0] == "cut" && first:
+			return &s3test.Fault{At: 5, Cut: true}
+		case args[0] == "refuse":
+			return &s3test.Fault{Status: http.StatusForbidden, Code: "AccessDenied"}
+		}
+		return nil
+	})
 }

@@ -73,6 +73,10 @@ func (f *FS) stop() {
 	f.cache.close()
 }
 
+// Done returns a channel that is closed when the file system has ended: it was
+// closed, its context is done, or somebody else unmounted it.
+func (f *FS) Done() <-chan struct{} { return f.ctx.Done() }
+
 // Err returns the first error that S3 gave a reader, an *s3stream.ObjectError,
 // or nil. Being closed is none.
 func (f *FS) Err() error {

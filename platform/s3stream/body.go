@@ -295,10 +295,10 @@ func (b *body) failed(err error) {
 	if throttled(err) {
 		b.counts.throttled.Add(1)
 	}
-	if rested && b.failures == 1 {
-		return // it was we who let it wait
-	}
 	delay, _ := retry.NewExponentialJitterBackoff(b.opts.MaxBackoff).BackoffDelay(b.failures-1, err) // fails only without randomness
+	if rested && b.failures == 1 {
+		delay = 0 // it was we who let it wait
+	}
 	b.log("asking again", err, slog.Int("failures", b.failures), slog.Duration("after", delay))
 	pause(b.ctx, delay)
 }

@@ -72,7 +72,7 @@ func (e *epoch) fetchAll(number int) {
 	stop := context.AfterFunc(e.ctx, e.wake)
 	defer stop()
 	s := e.source
-	for p, err := range plan(s.items(number), s.pace.partSize, int64(e.blocks.size)) {
+	for p, err := range plan(s.Items(number), s.pace.partSize, int64(e.blocks.size)) {
 		f := newFetch(p, nil, e.blocks, nil)
 		if err != nil {
 			f.err = err

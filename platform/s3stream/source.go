@@ -103,8 +103,9 @@ func (s *Source) units(epoch int) iter.Seq[int] {
 	}
 }
 
-// items are what an epoch delivers, in its order. An error is yielded last.
-func (s *Source) items(epoch int) iter.Seq2[Item, error] {
+// Items are what an epoch delivers, in its order, without asking S3. An error is
+// yielded last.
+func (s *Source) Items(epoch int) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
 		for unit := range s.units(epoch) {
 			items, err := s.list.AppendUnit(nil, unit)

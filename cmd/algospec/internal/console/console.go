@@ -39,3 +39,13 @@ func Printable(text string) string {
 	}
 	return text
 }
+
+// Harmless returns a message with what could harm a terminal replaced, such as from an object's key.
+func Harmless(message string) string {
+	return strings.Map(func(c rune) rune {
+		if c != '\n' && !unicode.IsPrint(c) {
+			return unicode.ReplacementChar
+		}
+		return c
+	}, message)
+}

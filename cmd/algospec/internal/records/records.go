@@ -4,11 +4,9 @@
 package records
 
 import (
-	"fmt"
-
 	"github.com/alecthomas/kong"
-	"github.com/dustin/go-humanize"
 
+	"github.com/algospec/algospec/cmd/algospec/internal/console"
 	"github.com/algospec/algospec/recordio"
 )
 
@@ -29,8 +27,8 @@ var Limits = kong.Vars{
 
 // framing says how frames are read.
 type framing struct {
-	Multipart string `enum:"plain,dmlc" default:"plain" help:"How the parts of split records are joined: ${enum}. SageMaker's readers join them plain, MXNet's put the magic number back between them (dmlc)."`
-	MaxRecord size   `default:"${maxRecord}" placeholder:"SIZE" help:"The longest record accepted (${default})."`
+	Multipart string       `enum:"plain,dmlc" default:"plain" help:"How the parts of split records are joined: ${enum}. SageMaker's readers join them plain, MXNet's put the magic number back between them (dmlc)."`
+	MaxRecord console.Size `default:"${maxRecord}" placeholder:"SIZE" help:"The longest record accepted (${default})."`
 }
 
 func (f framing) multipart() recordio.Multipart {
@@ -38,17 +36,4 @@ func (f framing) multipart() recordio.Multipart {
 		return recordio.DMLC
 	}
 	return recordio.Plain
-}
-
-// A size is a number of bytes, such as 64MiB.
-type size int
-
-// UnmarshalText parses a size.
-func (s *size) UnmarshalText(text []byte) error {
-	n, err := humanize.ParseBytes(string(text))
-	if err != nil || n == 0 || n > 1<<62 || int(n) < 0 {
-		return fmt.Errorf("%q is no size such as 64MiB", text)
-	}
-	*s = size(n)
-	return nil
 }

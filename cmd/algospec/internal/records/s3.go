@@ -2,40 +2,19 @@ package records
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
-
 	"github.com/algospec/algospec/channel"
+	"github.com/algospec/algospec/cmd/algospec/internal/s3client"
 	"github.com/algospec/algospec/platform/s3stream"
 )
-
-// newS3 returns a client as the environment configures it. An endpoint of its own, such as
-// AWS_ENDPOINT_URL names, is addressed path-style and needs no region.
-func newS3(ctx context.Context) (*s3.Client, error) {
-	settings, err := config.LoadDefaultConfig(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("AWS configuration: %w", err)
-	}
-	return s3.NewFromConfig(settings, func(o *s3.Options) {
-		if o.BaseEndpoint == nil {
-			return
-		}
-		o.UsePathStyle = true
-		if o.Region == "" {
-			o.Region = "us-east-1"
-		}
-	}), nil
-}
 
 // objects returns the parts that are the objects under a prefix, without those that channels leave
 // out. All are read as one stream, which fetches several at a time.
 func objects(ctx context.Context, uri string) ([]part, error) {
-	client, err := newS3(ctx)
+	client, err := s3client.New(ctx, s3client.Options{})
 	if err != nil {
 		return nil, err
 	}

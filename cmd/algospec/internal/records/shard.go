@@ -52,7 +52,7 @@ func (c *Shard) Run(ctx context.Context, streams console.Streams) error {
 		return err
 	}
 	if rows < int64(c.N) {
-		return fmt.Errorf("%s can't fill %s", records(rows), count(int64(c.N), "shard", "shards"))
+		return fmt.Errorf("%s can't fill %s", records(rows), console.Count(int64(c.N), "shard", "shards"))
 	}
 	names, err := c.write(ctx, streams, in, to, rows)
 	if err != nil {
@@ -70,7 +70,7 @@ func (c *Shard) Run(ctx context.Context, streams console.Streams) error {
 		return err
 	}
 	_, err = fmt.Fprintf(streams.Out, "%s in %s of %s, the last of %d\n", records(rows),
-		count(int64(c.N), "shard", "shards"), records(rows/int64(c.N)), rows-int64(c.N-1)*(rows/int64(c.N)))
+		console.Count(int64(c.N), "shard", "shards"), records(rows/int64(c.N)), rows-int64(c.N-1)*(rows/int64(c.N)))
 	return err
 }
 

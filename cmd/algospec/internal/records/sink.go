@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/algospec/algospec/cmd/algospec/internal/console"
+	"github.com/algospec/algospec/cmd/algospec/internal/s3client"
 	"github.com/algospec/algospec/internal/atomicfile"
 	"github.com/algospec/algospec/recordio/convert"
 )
@@ -39,7 +40,7 @@ func newSink(ctx context.Context, out string) (sink, error) {
 		if key != "" && !strings.HasSuffix(key, "/") {
 			key += "/"
 		}
-		client, err := newS3(ctx)
+		client, err := s3client.New(ctx, s3client.Options{})
 		if err != nil {
 			return nil, err
 		}

@@ -124,7 +124,7 @@ func misfit(kind string, values map[string]*recordpb.Value) error {
 
 // tell writes the statistics for people.
 func (s *statistics) tell(out io.Writer, all bool) {
-	fmt.Fprintf(out, "%s, %s of records, in %s\n", records(s.records), size(s.bytes), count(s.parts, "part", "parts"))
+	fmt.Fprintf(out, "%s, %s of records, in %s\n", records(s.records), console.Size(s.bytes), console.Count(s.parts, "part", "parts"))
 	for _, kind := range []struct {
 		name string
 		named
@@ -134,7 +134,7 @@ func (s *statistics) tell(out io.Writer, all bool) {
 			kind.byName[name].tell(out, all)
 		}
 		if kind.others > 0 {
-			fmt.Fprintf(out, "\n%s under other names\n", count(kind.others, kind.name, kind.name+"s"))
+			fmt.Fprintf(out, "\n%s under other names\n", console.Count(kind.others, kind.name, kind.name+"s"))
 		}
 	}
 }

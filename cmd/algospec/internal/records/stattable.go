@@ -10,6 +10,8 @@ import (
 	"text/tabwriter"
 
 	"github.com/dustin/go-humanize"
+
+	"github.com/algospec/algospec/cmd/algospec/internal/console"
 )
 
 // Of many columns, the first and the last are told.
@@ -18,9 +20,6 @@ const (
 	headColumns = 10
 	tailColumns = 5
 )
-
-// String returns the size for people.
-func (s size) String() string { return humanize.IBytes(uint64(s)) }
 
 // tell writes the statistics for people, behind the name.
 func (c *columns) tell(out io.Writer, all bool) {
@@ -41,13 +40,13 @@ func (c *columns) tell(out io.Writer, all bool) {
 		facts = append(facts, fmt.Sprintf("%d to %d wide", c.minWidth, c.maxWidth))
 	}
 	if c.items > 0 {
-		facts = append(facts, fmt.Sprintf("%s of %s", count(c.items, "item", "items"), size(c.bytes)))
+		facts = append(facts, fmt.Sprintf("%s of %s", console.Count(c.items, "item", "items"), console.Size(c.bytes)))
 	}
 	fmt.Fprintln(out, strings.Join(facts, ", "))
 	c.tellColumns(out, all)
 	if c.untracked > 0 {
 		fmt.Fprintf(out, "  %s not looked at, in columns past the first %s\n",
-			count(c.untracked, "value", "values"), humanize.Comma(int64(len(c.columns))))
+			console.Count(c.untracked, "value", "values"), humanize.Comma(int64(len(c.columns))))
 	}
 	if c.values != nil && len(c.values.of) > 0 {
 		c.values.tell(out)
@@ -80,7 +79,7 @@ func (l *labelCounts) tell(out io.Writer) {
 		fmt.Fprintf(out, "  more than %d different labels\n", l.limit)
 		return
 	}
-	fmt.Fprintf(out, "  %s:", count(int64(len(l.of)), "label", "different labels"))
+	fmt.Fprintf(out, "  %s:", console.Count(int64(len(l.of)), "label", "different labels"))
 	for _, label := range l.sorted() {
 		fmt.Fprintf(out, " %s×%d", strconv.FormatFloat(label, 'g', -1, 64), l.of[labelKey(label)])
 	}

@@ -127,16 +127,9 @@ func (v *verdict) damaged(err error) {
 }
 
 // records words a count of records.
-func records(n int64) string { return count(n, "record", "records") }
+func records(n int64) string { return console.Count(n, "record", "records") }
 
-func places(n int64) string { return count(n, "place", "places") }
-
-func count(n int64, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return humanize.Comma(n) + " " + many
-}
+func places(n int64) string { return console.Count(n, "place", "places") }
 
 // content is what a file shall hold, as a function that writes it.
 type content func(io.Writer) error
