@@ -53,6 +53,7 @@ type body struct {
 	failures int           // since the last progress
 	progress int64         // where that was made
 	cuts     atomic.Int32  // requests cut for being slow
+	corrupt  int           // how often the object was not what its checksum says
 	err      error         // what Read returns from now on
 
 	current atomic.Pointer[watch] // watch, for who looks on
@@ -257,6 +258,19 @@ func (b *body) check(out *s3.GetObjectOutput, ranged bool) error {
 		return broken{fmt.Errorf("asked for %d bytes, got an answer of %d", b.to-b.at, *out.ContentLength)}
 	}
 	return nil
+}
+
+// again begins the object anew, of which nothing has been used, because it is not
+// the one that S3 has a checksum of. If that happens again and again, it is S3's copy.
+func (b *body) again(err error) {
+	b.drop()
+	if b.corrupt++; b.corrupt >= 3 {
+		b.err = b.failure(err)
+		return
+	}
+	b.counts.retries.Add(1)
+	b.log("asking again", err)
+	b.at, b.progress, b.err, b.sum = 0, 0, nil, nil
 }
 
 // failed waits before the next try, or sets err when there is none.

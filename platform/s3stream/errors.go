@@ -16,7 +16,7 @@ var (
 	ErrVanished = errors.New("the object is gone since it was listed")
 
 	// ErrChecksum means that the bytes of an object are not those that S3 has
-	// a checksum of.
+	// a checksum of. Some of them may have been delivered before that was known.
 	ErrChecksum = errors.New("checksum mismatch")
 
 	// ErrNoObjects means that no key starts with a prefix.

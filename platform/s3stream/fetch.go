@@ -2,6 +2,7 @@ package s3stream
 
 import (
 	"context"
+	"errors"
 	"io"
 )
 
@@ -73,6 +74,7 @@ func (f *fetch) run(ctx context.Context) {
 			return
 		}
 	}
+	var held [][]byte
 	for f.err == nil && f.body.at != f.body.to {
 		block, err := f.take(ctx)
 		if err != nil {
@@ -81,14 +83,39 @@ func (f *fetch) run(ctx context.Context) {
 		}
 		n, err := fill(f.body, block)
 		if n > 0 {
-			f.filled <- block[:n]
+			held = append(held, block[:n])
 		} else {
 			f.free <- block
 		}
-		if err != io.EOF {
+		switch {
+		case errors.Is(err, ErrChecksum) && f.holds():
+			for _, block := range held {
+				f.free <- block[:f.blocks.size]
+			}
+			held = nil
+			f.body.again(err)
+			f.err = f.body.err
+			continue
+		case err != io.EOF:
 			f.err = err
 		}
+		if !f.holds() || f.body.at == f.body.to {
+			held = f.hand(held)
+		}
 	}
+	f.hand(held)
+}
+
+// holds says whether the part is held back until it is verified, so that it can
+// be asked for once more: where there is a checksum, and blocks for all of it.
+func (f *fetch) holds() bool { return f.body.sum != nil && !f.slides }
+
+// hand gives filled blocks to the reader.
+func (f *fetch) hand(held [][]byte) [][]byte {
+	for _, block := range held {
+		f.filled <- block
+	}
+	return held[:0]
 }
 
 // take returns the next block to fill. Only one that slides may have to wait.

@@ -46,7 +46,7 @@ func (s *soak) judge(got, want []byte, err error, left bool) error {
 		return fmt.Errorf("the object was not replaced: %w", err)
 	case errors.Is(err, s3stream.ErrChecksum) && !s.flipped(place.Key):
 		return fmt.Errorf("no byte of the object was changed: %w", err)
-	case right < len(got) && !(s.form.raw && errors.Is(err, s3stream.ErrChecksum) && int64(right) >= start):
+	case right < len(got) && !(errors.Is(err, s3stream.ErrChecksum) && (!s.form.raw || int64(right) >= start)):
 		return fmt.Errorf("byte %d of %d is not the source's, before: %w", right, len(want), err)
 	case s.form.raw && int64(len(got)) != start+place.Offset:
 		return fmt.Errorf("%d bytes came, the error names byte %d: %w", len(got), start+place.Offset, err)
