@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -50,9 +51,13 @@ func (r *run) store(ctx context.Context, dir, name string) (uri string, err erro
 
 // pack writes what is in dir as a gzipped tar, with names relative to dir, in their order.
 func pack(w io.Writer, dir string) error {
+	dir, err := filepath.EvalSymlinks(dir) // WalkDir would not go into a link
+	if err != nil {
+		return err
+	}
 	compressed := gzip.NewWriter(w)
 	archive := tar.NewWriter(compressed)
-	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || path == dir {
 			return err
 		}
@@ -63,7 +68,10 @@ func pack(w io.Writer, dir string) error {
 		if err != nil {
 			return err
 		}
-		return packEntry(archive, path, name, entry)
+		if err := packEntry(archive, path, name, entry); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		return nil
 	})
 	return errors.Join(err, archive.Close(), compressed.Close())
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/algospec/algospec/platform"
 	"github.com/algospec/algospec/platform/s3stream"
 	"github.com/algospec/algospec/platform/s3test"
 )
@@ -51,4 +52,37 @@ func TestADownloadGoesOnWhereTheJobBeforeEnded(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, left)
 	}
+}
+
+func TestADownloadOfSeveralChannelsGoesOnWhereTheJobBeforeEnded(t *testing.T) {
+	server := newServer(t)
+	job := newJob(t, server)
+	job.Channels[0].InputMode = "File"
+	job.Channels = append(job.Channels, platform.Channel{Name: "test", S3URI: "s3://data/test/", InputMode: "File"})
+	job.Downloads = t.TempDir()
+	job.Stream = s3stream.Options{Tries: 1, MaxBackoff: time.Millisecond}
+	var mu sync.Mutex
+	asked := map[string]int{}
+	broken := true
+	server.SetFault(func(r *http.Request) *s3test.Fault {
+		mu.Lock()
+		defer mu.Unlock()
+		if r.Method != http.MethodGet || !strings.Contains(r.URL.Path, "part") {
+			return nil
+		}
+		if asked[r.URL.Path]++; broken && strings.HasPrefix(r.URL.Path, "/data/test/") {
+			return &s3test.Fault{Status: 500, Code: "InternalError", Delay: 200 * time.Millisecond} // when the others are there
+		}
+		return nil
+	})
+	_, err := run(t, t.Context(), job)
+	require.Error(t, err)
+	broken = false
+	clear(asked)
+	_, err = run(t, t.Context(), job)
+	require.NoError(t, err)
+	require.Equal(t, map[string]int{"/data/test/part": 1}, asked)
+	left, err := os.ReadDir(job.Downloads)
+	require.NoError(t, err)
+	require.Empty(t, left)
 }

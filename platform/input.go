@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"golang.org/x/sync/errgroup"
 
@@ -104,21 +103,25 @@ func (j *Job) stream() s3stream.Options {
 // before the algorithm starts.
 func (r *run) provide(ctx context.Context, inputs []input, w *watcher) error {
 	piped := 0
-	for _, in := range inputs {
-		switch in.InputMode {
-		case pipeMode:
+	for i := range inputs {
+		if inputs[i].InputMode == pipeMode {
 			piped++
-		case fileMode:
-			for _, f := range in.files {
-				r.toDownload.Add(f.Object.Size)
-			}
 		}
 	}
 	for i := range inputs {
-		in := &inputs[i]
-		if in.InputMode == pipeMode {
+		if in := &inputs[i]; in.InputMode == pipeMode {
 			r.pipes = append(r.pipes, r.newPipe(in, in.stream(&r.job, piped), w))
-		} else if err := r.directory(ctx, in); err != nil {
+		}
+	}
+	if err := r.download(ctx, inputs); err != nil {
+		return err
+	}
+	for i := range inputs {
+		in := &inputs[i]
+		if in.InputMode == pipeMode || in.downloaded() {
+			continue
+		}
+		if err := r.view(ctx, in); err != nil {
 			return fmt.Errorf("channel %s: %w", in.Name, err)
 		}
 	}
@@ -126,11 +129,13 @@ func (r *run) provide(ctx context.Context, inputs []input, w *watcher) error {
 }
 
 func (r *run) newPipe(in *input, source *s3stream.Source, w *watcher) *pipe {
-	return &pipe{
+	p := &pipe{
 		path: r.tree.channel(in.Name), workshop: r.tree.workshop(), watcher: w,
 		name: in.Name, size: in.size, source: source, began: r.began,
 		lookAhead: r.job.LookAhead.fork(), stall: r.job.stall(), logger: r.job.logger(),
 	}
+	p.reading.Store(-1)
+	return p
 }
 
 // A view is a channel's directory that must be taken away before the tree is.
@@ -139,64 +144,32 @@ type view struct {
 	err   func() error // what kept its files from being read, nil if nothing did
 }
 
-// directory makes a channel's directory.
-func (r *run) directory(ctx context.Context, in *input) error {
+// view makes a channel's directory appear.
+func (r *run) view(ctx context.Context, in *input) error {
 	dir := r.tree.channel(in.Name)
-	switch {
-	case in.Directory != "":
+	if in.Directory != "" {
 		mount, err := filemode.Link(dir, in.Directory, in.FileSystemAccessMode == readOnly)
 		if err != nil {
 			return err
 		}
 		r.views = append(r.views, &view{mount.Close, func() error { return nil }})
 		return nil
-	case in.InputMode == fastFileMode:
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	// The view outlives ctx: an algorithm that is told to stop may read on until it ends.
+	fs, err := fastfile.Mount(context.WithoutCancel(ctx), dir, r.job.S3, in.files, fastfile.Options{Stream: r.job.stream()})
+	if err != nil {
+		return err
+	}
+	r.views = append(r.views, &view{fs.Close, func() error {
+		if err := fs.Err(); err != nil {
+			return fmt.Errorf("channel %s: %w", in.Name, err)
 		}
-		// The view outlives ctx: an algorithm that is told to stop may read on until it ends.
-		fs, err := fastfile.Mount(context.WithoutCancel(ctx), dir, r.job.S3, in.files, fastfile.Options{Stream: r.job.stream()})
-		if err != nil {
-			return err
-		}
-		r.views = append(r.views, &view{fs.Close, func() error {
-			if err := fs.Err(); err != nil {
-				return fmt.Errorf("channel %s: %w", in.Name, err)
-			}
-			return nil
-		}})
 		return nil
-	}
-	return r.download(ctx, in, dir)
-}
-
-// download copies a channel's objects, by way of Downloads if there is one.
-func (r *run) download(ctx context.Context, in *input, dir string) error {
-	if r.job.Downloads == "" {
-		return r.downloadTo(ctx, in, dir)
-	}
-	gathered := filepath.Join(r.job.Downloads, r.job.Name, in.Name)
-	if err := os.MkdirAll(gathered, 0o755); err != nil {
-		return err
-	}
-	if err := r.downloadTo(ctx, in, gathered); err != nil {
-		return err
-	}
-	if err := os.Rename(gathered, dir); err != nil {
-		return err
-	}
-	os.Remove(filepath.Dir(gathered)) // if this was the last
+	}})
 	return nil
-}
-
-func (r *run) downloadTo(ctx context.Context, in *input, dir string) error {
-	before := r.downloaded.Load()
-	stop := r.reportProgress()
-	defer stop()
-	return filemode.Download(ctx, r.job.S3, dir, in.files, filemode.Options{
-		Stream:   r.job.stream(),
-		Progress: func(done, _ int64) { r.downloaded.Store(before + done) },
-	})
 }
 
 // unprovided is the end of a job whose channels could not be made.

@@ -57,7 +57,6 @@ func (p *pipe) progress() ChannelProgress {
 
 // make makes the pipe of epoch 0, before the algorithm starts.
 func (p *pipe) make() error {
-	p.reading.Store(-1)
 	p.clock.enter(unopened)
 	first, err := makeFIFO(p.watcher, p.workshop, p.path, 0, &p.opens)
 	if err != nil {

@@ -141,11 +141,19 @@ func (r *run) closePipes() {
 
 // upload stores the named directories of the tree: "model" and "output".
 func (r *run) upload(ctx context.Context, result *Result, names ...string) error {
-	if ctx.Err() != nil {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), uploadTimeout)
-		defer cancel()
-	}
+	stop := ctx
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	// A stop, before or meanwhile, bounds the upload and does not end it.
+	defer context.AfterFunc(stop, func() { // no timer outlives the upload
+		timer := time.NewTimer(uploadTimeout)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			cancel()
+		case <-ctx.Done():
+		}
+	})()
 	for _, name := range names {
 		dir, uri := r.tree.model(), &result.ModelArtifacts
 		if name == "output" {

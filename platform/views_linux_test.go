@@ -218,7 +218,7 @@ func mountSmall(t *testing.T) string {
 
 func TestADiskThatIsTooSmall(t *testing.T) {
 	half := strings.Repeat("x", 600_000)
-	const want = "ClientError: channel twin: Data download failed: no space for x: "
+	const want = "ClientError: Data download failed: no space for twin/x: "
 	file := platform.Channel{S3URI: "s3://data/set/", InputMode: "File"}
 	t.Run("from the beginning", func(t *testing.T) {
 		job, _ := newInputJob(t, newServerOf(t, objects{"set/x": half}), file, "")

@@ -1,7 +1,9 @@
 package fastfile
 
 import (
+	"errors"
 	"fmt"
+	"os/exec"
 	"path/filepath"
 
 	"github.com/moby/sys/mountinfo"
@@ -18,11 +20,15 @@ func Detach(dir string) error {
 		return fmt.Errorf("detach: %w", err)
 	}
 	for {
-		ours, err := isOurs(dir)
-		if err != nil || !ours {
+		top, err := topMount(dir)
+		if err != nil || top == nil || !isOurs(top) {
 			return err
 		}
-		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
+		err = unix.Unmount(dir, unix.MNT_DETACH)
+		if errors.Is(err, unix.EPERM) {
+			err = fusermount(dir)
+		}
+		if err != nil {
 			return fmt.Errorf("detach %s: %w", dir, err)
 		}
 	}
@@ -42,12 +48,23 @@ func resolve(dir string) (string, error) {
 	return filepath.Join(above, filepath.Base(dir)), err
 }
 
-// isOurs says whether the mount on top of dir is one of this package.
-func isOurs(dir string) (bool, error) {
+// topMount returns the mount on top of dir, or nil.
+func topMount(dir string) (*mountinfo.Info, error) {
 	mounts, err := mountinfo.GetMounts(func(m *mountinfo.Info) (skip, stop bool) { return m.Mountpoint != dir, false })
 	if err != nil || len(mounts) == 0 {
-		return false, err
+		return nil, err
 	}
-	top := mounts[len(mounts)-1]
-	return top.FSType == "fuse."+subtype && top.Source == source, nil
+	return mounts[len(mounts)-1], nil
+}
+
+// isOurs says whether a mount is one of this package.
+func isOurs(m *mountinfo.Info) bool { return m.FSType == "fuse."+subtype && m.Source == source }
+
+// fusermount unmounts for who has no right to.
+func fusermount(dir string) error {
+	out, err := exec.Command("fusermount3", "-u", "-z", dir).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	return nil
 }

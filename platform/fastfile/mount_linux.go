@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os/exec"
 	"sync"
 	"time"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
+	"github.com/moby/sys/mountinfo"
 	"golang.org/x/sys/unix"
 
 	"github.com/algospec/algospec/platform/s3stream"
@@ -63,6 +63,7 @@ func Mount(ctx context.Context, dir string, client s3stream.Client, files []s3st
 // A mount is a directory and the goroutines that answer for it.
 type mount struct {
 	dir    string
+	id     int // of the mount in the system's table; 0 if not known
 	server *fuse.Server
 	ended  chan struct{} // closed when the kernel has no more questions
 }
@@ -72,7 +73,7 @@ func serve(f *FS, dir string) (*mount, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &mount{dir, server, make(chan struct{})}
+	m := &mount{dir: dir, server: server, ended: make(chan struct{})}
 	go func() {
 		defer close(m.ended)
 		server.Serve()
@@ -80,6 +81,9 @@ func serve(f *FS, dir string) (*mount, error) {
 	}()
 	if err := server.WaitMount(); err != nil {
 		return nil, errors.Join(err, m.unmount())
+	}
+	if top, err := topMount(dir); err == nil && top != nil && isOurs(top) {
+		m.id = top.ID
 	}
 	return m, nil
 }
@@ -115,8 +119,16 @@ func logger(opts Options) *slog.Logger {
 // unmount takes the mount away, from under open files if there are any, and
 // waits for the goroutines that answered.
 func (m *mount) unmount() error {
-	if ours, err := isOurs(m.dir); err == nil && !ours {
+	switch top, err := topMount(m.dir); {
+	case err != nil:
+	case top == nil, !isOurs(top):
 		m.wait() // somebody else took it away
+		return nil
+	case m.id != 0 && top.ID != m.id:
+		if there, err := mountinfo.GetMounts(m.self); err != nil || len(there) > 0 {
+			return errors.Join(err, fmt.Errorf("unmount %s: another file system is mounted on top", m.dir))
+		}
+		m.wait()
 		return nil
 	}
 	err := unix.Unmount(m.dir, 0)
@@ -125,7 +137,9 @@ func (m *mount) unmount() error {
 		// MNT_FORCE has the kernel ask no more, so that the goroutines end.
 		err = unix.Unmount(m.dir, unix.MNT_FORCE|unix.MNT_DETACH)
 	case errors.Is(err, unix.EPERM):
-		err = m.fusermount()
+		if err = m.server.Unmount(); err != nil {
+			err = fusermount(m.dir)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("unmount %s: %w", m.dir, err)
@@ -134,17 +148,8 @@ func (m *mount) unmount() error {
 	return nil
 }
 
-// fusermount unmounts for who has no right to.
-func (m *mount) fusermount() error {
-	if m.server.Unmount() == nil {
-		return nil
-	}
-	out, err := exec.Command("fusermount3", "-u", "-z", m.dir).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("%w: %s", err, out)
-	}
-	return nil
-}
+// self finds the mount in the system's table.
+func (m *mount) self(i *mountinfo.Info) (skip, stop bool) { return i.ID != m.id, i.ID == m.id }
 
 // wait waits for the goroutines to end. Where the mount was taken away without
 // force, they do not before the last open file is closed: it does not wait for

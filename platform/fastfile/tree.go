@@ -83,7 +83,7 @@ func plant(files []s3stream.File) (*tree, error) {
 
 func (p *planter) file(f *s3stream.File) error {
 	if f.IsDir() {
-		return p.folder(strings.TrimSuffix(f.Path, "/"))
+		return p.folder(strings.TrimSuffix(f.Path, "/"), f.Object.LastModified)
 	}
 	if err := check(f.Path); err != nil {
 		return err
@@ -103,15 +103,19 @@ func (p *planter) file(f *s3stream.File) error {
 	}
 	n := p.add(f.Path, name, dir, &f.Object)
 	p.tree.size += n.size()
-	n.modified = f.Object.LastModified
-	for ; dir.modified.Before(n.modified); dir = dir.parent {
-		dir.modified = n.modified
-	}
+	n.touch(f.Object.LastModified)
 	return nil
 }
 
+// touch has the node, and the directories above it, be no older than t.
+func (n *node) touch(t time.Time) {
+	for ; n.modified.Before(t); n = n.parent {
+		n.modified = t
+	}
+}
+
 // folder makes a directory, if there is none yet.
-func (p *planter) folder(path string) error {
+func (p *planter) folder(path string, modified time.Time) error {
 	if err := check(path); err != nil {
 		return err
 	}
@@ -119,11 +123,12 @@ func (p *planter) folder(path string) error {
 		if !n.isDir() {
 			return errBoth
 		}
+		n.touch(modified)
 		return nil
 	}
 	dir, name, err := p.parent(path)
 	if err == nil {
-		p.add(path, name, dir, nil)
+		p.add(path, name, dir, nil).touch(modified)
 	}
 	return err
 }

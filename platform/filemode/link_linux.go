@@ -1,7 +1,6 @@
 package filemode
 
 import (
-	"errors"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -15,8 +14,8 @@ func bindReadOnly(dir, target string) (undo func() error, err error) {
 	} else if len(entries) > 0 {
 		return nil, &os.PathError{Op: "mount", Path: dir, Err: unix.ENOTEMPTY}
 	}
-	if err := unix.Mount(target, dir, "", unix.MS_BIND, ""); err != nil {
-		return nil, os.NewSyscallError("mount", err)
+	if err := mountReadOnly(dir, target); err != nil {
+		return nil, err
 	}
 	undo = func() error {
 		if err := unix.Unmount(dir, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW); err != nil {
@@ -24,19 +23,20 @@ func bindReadOnly(dir, target string) (undo func() error, err error) {
 		}
 		return os.Remove(dir)
 	}
-	if err := protect(dir); err != nil {
-		return nil, errors.Join(err, undo())
-	}
 	return undo, nil
 }
 
-// protect makes a bind mount read-only. Linux takes no other flag at the first
-// mount, and in a user namespace wants back those that the file system has.
-func protect(dir string) error {
-	var s unix.Statfs_t
-	if err := unix.Statfs(dir, &s); err != nil {
-		return os.NewSyscallError("statfs", err)
+// mountReadOnly mounts target with all that is mounted below it. The mounts are read-only, and know
+// nothing of their originals any more, before they are anywhere to be seen. Linux can since 5.12.
+func mountReadOnly(dir, target string) error {
+	tree, err := unix.OpenTree(unix.AT_FDCWD, target, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+	if err != nil {
+		return os.NewSyscallError("open_tree", err)
 	}
-	keep := uintptr(s.Flags) & (unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC)
-	return os.NewSyscallError("mount", unix.Mount("", dir, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|keep, ""))
+	defer unix.Close(tree)
+	attr := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY, Propagation: unix.MS_PRIVATE}
+	if err := unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &attr); err != nil {
+		return os.NewSyscallError("mount_setattr", err)
+	}
+	return os.NewSyscallError("move_mount", unix.MoveMount(tree, "", unix.AT_FDCWD, dir, unix.MOVE_MOUNT_F_EMPTY_PATH))
 }

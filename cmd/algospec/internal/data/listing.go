@@ -12,12 +12,12 @@ import (
 
 // listing says which objects are delivered, and in which order.
 type listing struct {
-	Manifest    bool     `xor:"kind" help:"The URI is that of a manifest (ManifestFile): [{\"prefix\": \"s3://…\"}, \"key\", …]."`
-	Attributes  []string `xor:"kind" placeholder:"NAME" help:"The URI is that of an augmented manifest (AugmentedManifestFile); take these attributes of each line."`
-	Shard       shard    `placeholder:"I/N" help:"Take what host I of N gets, counted from 0 (ShardedByS3Key)."`
-	ShuffleSeed *int64   `placeholder:"SEED" help:"Shuffle the objects, or an augmented manifest's lines, anew for each epoch (ShuffleConfig)."`
-	Channel     string   `default:"train" placeholder:"NAME" help:"The channel's name, on which the shuffled order depends (${default})."`
-	Epoch       int      `default:"0" placeholder:"N" help:"The epoch, or the first one, counted from 0 (${default})."`
+	Manifest    bool       `xor:"kind" help:"The URI is that of a manifest (ManifestFile): [{\"prefix\": \"s3://…\"}, \"key\", …]."`
+	Attributes  attributes `xor:"kind" placeholder:"NAME,..." help:"The URI is that of an augmented manifest (AugmentedManifestFile); take these attributes of each line."`
+	Shard       shard      `placeholder:"I/N" help:"Take what host I of N gets, counted from 0 (ShardedByS3Key)."`
+	ShuffleSeed *int64     `placeholder:"SEED" help:"Shuffle the objects, or an augmented manifest's lines, anew for each epoch (ShuffleConfig)."`
+	Channel     string     `default:"train" placeholder:"NAME" help:"The channel's name, on which the shuffled order depends (${default})."`
+	Epoch       int        `default:"0" placeholder:"N" help:"The epoch, or the first one, counted from 0 (${default})."`
 }
 
 func (l *listing) validate() error { return atLeast(0, "--epoch", l.Epoch) }
@@ -108,4 +108,17 @@ func (s shard) files(all []s3stream.File) []s3stream.File {
 		}
 	}
 	return mine
+}
+
+// attributes are names with commas between them, one at least: an empty value,
+// as of a variable that is not set, must not make a prefix of a manifest.
+type attributes []string
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (a *attributes) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		return errors.New("no attribute is named")
+	}
+	*a = strings.Split(string(text), ",")
+	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/signal"
 	"syscall"
 	"time"
 
@@ -26,7 +27,7 @@ type Mount struct {
 
 // Help tells what the flags don't.
 func (c *Mount) Help() string {
-	return `The files are there until Ctrl-C or SIGTERM, read-only, as they were listed at the start. A reader
+	return `The files are there until Ctrl-C, SIGTERM or SIGHUP, read-only, as they were listed at the start. A reader
 whom S3 fails gets an input/output error; the reason is told on stderr, and at the end by the exit status.
 
     algospec data mount --cache 1GiB s3://bucket/train/ /mnt/train
@@ -55,6 +56,8 @@ func (c *Mount) Run(ctx context.Context, streams console.Streams) error {
 	if err := detachDead(c.Dir); err != nil {
 		return err
 	}
+	ctx, stop := outlast(ctx)
+	defer stop()
 	logger := console.NewProgress(streams, "", 0).Logger()
 	// It is taken away below, where it is seen how that goes.
 	view, err := fastfile.Mount(context.WithoutCancel(ctx), c.Dir, client, files, fastfile.Options{
@@ -81,9 +84,20 @@ func (c *Mount) Run(ctx context.Context, streams console.Streams) error {
 	return nil
 }
 
+// outlast keeps the process from dying with its terminal, or with who read its output, which would
+// leave a dead mount. The end of the terminal ends the context instead.
+func outlast(ctx context.Context) (context.Context, context.CancelFunc) {
+	signal.Ignore(syscall.SIGPIPE)
+	if signal.Ignored(syscall.SIGHUP) { // nohup
+		return context.WithCancel(ctx)
+	}
+	return signal.NotifyContext(ctx, syscall.SIGHUP)
+}
+
 // detachDead takes away what a process that was killed has left on dir.
 func detachDead(dir string) error {
-	opened, err := os.Open(dir) // a Stat may be answered from the kernel's cache
+	// A Stat may be answered from the kernel's cache; a named pipe is not waited for.
+	opened, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, syscall.ENOTCONN) {
 		return fastfile.Detach(dir)
 	}

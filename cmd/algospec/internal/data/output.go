@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -23,6 +24,9 @@ func deliver(ctx context.Context, to string, stdout io.Writer, stream io.WriterT
 			return write(stdout, stream)
 		}
 		return writePipe(ctx, pipe, stream)
+	}
+	if whole, err := filepath.EvalSymlinks(to); err == nil {
+		to = whole // a link stays one, /dev/stdout above all
 	}
 	if info, err := os.Stat(to); err != nil || info.Mode().IsRegular() {
 		return atomicfile.Write(to, stream)
@@ -60,9 +64,10 @@ func reopen(stdout io.Writer) *os.File {
 	if info, err := os.Stdout.Stat(); err != nil || info.Mode()&os.ModeNamedPipe == 0 {
 		return nil
 	}
-	pipe, err := os.OpenFile("/proc/self/fd/1", os.O_WRONLY, 0)
+	// A named pipe whose reader has gone must not be waited for: a write will tell.
+	pipe, err := os.OpenFile("/proc/self/fd/1", os.O_WRONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil // not Linux, or a pipe of another user
+		return nil // not Linux, a pipe of another user, or one without a reader
 	}
 	return pipe
 }
