@@ -30,6 +30,9 @@ type result struct {
 	seconds                 float64
 	fetcher, reader, server float64 // seconds of CPU
 	rss                     int64
+
+	fetched, reads int64   // of a mount: bytes, and reads at random places
+	seconds2       float64 // that those took
 }
 
 func (b *bench) run(ctx context.Context) (err error) {
@@ -74,9 +77,17 @@ func (b *bench) run(ctx context.Context) (err error) {
 				return err
 			}
 		}
+		if err := b.mounted(ctx, "FastFile, its files read in order", "files"); err != nil {
+			return err
+		}
+		if err := b.mounted(ctx, randomReads, "random"); err != nil {
+			return err
+		}
 	}
 	return nil
 }
+
+const randomReads = "FastFile, 4 KiB at random places"
 
 // startServer starts the server and waits until it has its objects.
 func (b *bench) startServer(ctx context.Context) (stop func(), err error) {
@@ -125,11 +136,58 @@ func (b *bench) measure(ctx context.Context, name string, piped bool, args ...st
 		r.reader = cpu(reader)
 	}
 	r.seconds = time.Since(began).Seconds()
+	b.add(name, r)
+	return nil
+}
+
+// mounted has one process mount the objects and another read them.
+func (b *bench) mounted(ctx context.Context, name, child string) error {
+	dir, err := os.MkdirTemp(filepath.Dir(b.pipe), "mount-")
+	if err != nil {
+		return err
+	}
+	before, began := b.serverCPU(), time.Now()
+	fetcher := exec.CommandContext(ctx, b.self, "mount", b.url, dir)
+	stats := &strings.Builder{}
+	fetcher.Stderr = os.Stderr
+	input, err := fetcher.StdinPipe()
+	if err != nil {
+		return err
+	}
+	output, err := fetcher.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := fetcher.Start(); err != nil {
+		return err
+	}
+	lines := bufio.NewReader(output)
+	if _, err := lines.ReadString('\n'); err != nil {
+		return fmt.Errorf("%s: no mount: %w", name, fetcher.Wait())
+	}
+	reader := exec.CommandContext(ctx, b.self, child, dir)
+	reader.Stdout, reader.Stderr = stats, os.Stderr
+	if err := reader.Run(); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	r := result{seconds: time.Since(began).Seconds(), reader: cpu(reader), rss: 0}
+	input.Close()
+	fmt.Fscan(lines, &r.fetched)
+	if err := fetcher.Wait(); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	fmt.Sscan(stats.String(), &r.reads, &r.seconds2)
+	r.fetcher, r.server = cpu(fetcher), b.serverCPU()-before
+	r.rss = fetcher.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10
+	b.add(name, r)
+	return nil
+}
+
+func (b *bench) add(name string, r result) {
 	if b.results[name] == nil {
 		b.names = append(b.names, name)
 	}
 	b.results[name] = append(b.results[name], r)
-	return nil
 }
 
 // serverCPU is the CPU time that the server has used, in seconds.
@@ -154,6 +212,9 @@ func (b *bench) table() string {
 	total := float64(b.count) * float64(b.size)
 	fmt.Fprintf(&out, "%d objects of %d bytes\n\n| way | MB/s, median (min to max) | CPU s per GB: fetcher | reader | server | peak MB |\n|---|---|---|---|---|---|\n", b.count, b.size)
 	for _, name := range b.names {
+		if name == randomReads {
+			continue
+		}
 		column := func(of func(result) float64) []float64 {
 			var values []float64
 			for _, r := range b.results[name] {
@@ -170,6 +231,17 @@ func (b *bench) table() string {
 			median(func(r result) float64 { return r.reader / total * 1e9 }),
 			median(func(r result) float64 { return r.server / total * 1e9 }),
 			slices.Max(column(func(r result) float64 { return float64(r.rss) / 1e6 })))
+	}
+	if all := b.results[randomReads]; len(all) > 0 {
+		var rates []float64
+		var fetched, reads int64
+		for _, r := range all {
+			rates = append(rates, float64(r.reads)/r.seconds2)
+			fetched, reads = fetched+r.fetched, reads+r.reads
+		}
+		slices.Sort(rates)
+		fmt.Fprintf(&out, "\n%s: %.0f (%.0f to %.0f) reads a second, %.1f KiB fetched for each\n", randomReads,
+			rates[len(rates)/2], rates[0], rates[len(rates)-1], float64(fetched)/float64(reads)/1024)
 	}
 	return out.String()
 }

@@ -68,11 +68,7 @@ func read(ctx context.Context, args []string) error {
 
 // engine streams all objects into a pipe: URL PATH.
 func engine(ctx context.Context, args []string) error {
-	if p := os.Getenv("BENCH_PROFILE"); p != "" {
-		f, _ := os.Create(p)
-		pprof.StartCPUProfile(f)
-		defer pprof.StopCPUProfile()
-	}
+	defer profiled()()
 	client := newClient(args[0])
 	objects, err := s3stream.List(ctx, client, "s3://data/")
 	if err != nil {
@@ -92,6 +88,24 @@ func engine(ctx context.Context, args []string) error {
 		fmt.Fprintf(os.Stderr, "%+v\n", source.Stats())
 	}
 	return err
+}
+
+// profiled writes a profile of the processor into the file that BENCH_PROFILE
+// names, until the returned function is called.
+func profiled() (stop func()) {
+	path := os.Getenv("BENCH_PROFILE")
+	if path == "" {
+		return func() {}
+	}
+	file, err := os.Create(path)
+	if err == nil {
+		err = pprof.StartCPUProfile(file)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return func() {}
+	}
+	return func() { pprof.StopCPUProfile(); file.Close() }
 }
 
 // gets fetches all objects with N requests at a time and keeps nothing: URL N.
