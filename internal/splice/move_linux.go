@@ -52,17 +52,18 @@ func (m *Move) splice(conn *net.TCPConn, limit int) (int, error) {
 
 // try makes one system call.
 func (m *Move) try(socket syscall.RawConn, limit int) (int, error) {
-	var moved int64
+	var moved int
 	var err, failed error
 	closed := socket.Control(func(from uintptr) {
 		failed = m.Pipe.Control(func(to uintptr) {
-			moved, err = unix.Splice(int(from), nil, int(to), nil, limit, unix.SPLICE_F_MOVE|unix.SPLICE_F_NONBLOCK)
+			n, e := unix.Splice(int(from), nil, int(to), nil, limit, unix.SPLICE_F_MOVE|unix.SPLICE_F_NONBLOCK)
+			moved, err = int(n), e // an int or an int64, by the system
 		})
 	})
 	if failed != nil {
 		m.Err = failed
 	}
-	return int(max(0, moved)), errors.Join(err, failed, closed)
+	return max(0, moved), errors.Join(err, failed, closed)
 }
 
 // wait waits for bytes in the socket, and then for room in the pipe.

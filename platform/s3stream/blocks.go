@@ -17,6 +17,7 @@ type blocks struct {
 	window func() int    // how many may be taken
 	share  func() int    // how many at a time; at most window, but that may change in between
 	held   *atomic.Int64 // bytes taken, over all epochs of the source
+	waited *stopwatch    // for blocks to come back, over those epochs
 
 	mu    sync.Mutex
 	back  sync.Cond // a block came back, or the wait is over
@@ -27,7 +28,7 @@ type blocks struct {
 }
 
 func newBlocks(s *Source) *blocks {
-	b := &blocks{size: int(s.opts.blockSize()), window: s.pace.window, share: s.pace.share, held: &s.counts.held, users: 1}
+	b := &blocks{size: int(s.opts.blockSize()), window: s.pace.window, share: s.pace.share, held: &s.counts.held, waited: &s.counts.waitedForMemory, users: 1}
 	b.back.L = &b.mu
 	return b
 }
@@ -42,6 +43,10 @@ func (b *blocks) take(ctx context.Context, most int64) ([][]byte, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	n := int(min(most, int64(b.share())))
+	if b.taken+n > b.window() {
+		b.waited.count(1)
+		defer b.waited.count(-1)
+	}
 	for b.taken+n > b.window() {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -55,6 +60,19 @@ func (b *blocks) take(ctx context.Context, most int64) ([][]byte, error) {
 		taken[i] = b.one()
 	}
 	return taken, nil
+}
+
+// some returns up to n blocks, as many as are to be had without waiting.
+func (b *blocks) some(n int) [][]byte {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n = max(0, min(n, b.window()-b.taken))
+	b.count(n)
+	taken := make([][]byte, n)
+	for i := range taken {
+		taken[i] = b.one()
+	}
+	return taken
 }
 
 // one returns a free block.

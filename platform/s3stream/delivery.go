@@ -40,7 +40,10 @@ func (d *delivery) item() (heading, error) {
 	} else if f.Object != nil && f.Object.Size == unknown {
 		err = wait(d, f.sized)
 	}
-	return heading{f.Object, f.size}, err
+	if err != nil {
+		return heading{}, err // the size may still be written
+	}
+	return heading{f.Object, f.size}, nil
 }
 
 // chunk returns the next bytes of the item.
@@ -138,6 +141,9 @@ func receive[T any](d *delivery, from <-chan T) (v T, ok bool, err error) {
 	if d.before != nil {
 		if err := d.before(); err != nil {
 			return v, false, err
+		}
+		if d.ctx.Err() != nil {
+			return v, false, context.Cause(d.ctx)
 		}
 	}
 	d.counts.waitedForS3.count(1)

@@ -36,8 +36,8 @@ type PipeWriter interface {
 type direct struct {
 	ready chan struct{} // closed when the answer has begun, or never will
 	turn  chan verdict
-	begun bool        // a verdict was given; only the reader looks at it
-	taken atomic.Bool // who sets it has the body: the reader to move it, or the fetch to end
+	begun bool        // the reader has looked at it
+	taken atomic.Bool // who sets it gives the verdict, or has none because it is over
 }
 
 type verdict bool
@@ -64,7 +64,7 @@ func (d *direct) await(ctx context.Context, b *body) (verdict, error) {
 	if !d.taken.Swap(true) {
 		return copied, context.Cause(ctx)
 	}
-	return <-d.turn, nil
+	return moved, nil // the reader sees the context, once the pipe lets it
 }
 
 // errDirect says that the next bytes may be moved.
@@ -80,24 +80,38 @@ func (d *delivery) offer() error {
 	if err := wait(d, f.direct.ready); err != nil {
 		return err
 	}
+	f.direct.begun = true
+	if f.direct.taken.Swap(true) { // it is copied already, or over
+		return nil
+	}
 	possible := f.body.plain && (f.sum == nil || f.sum.hash == nil)
 	switch {
 	case f.body.err != nil:
 	case possible && d.pipe != nil:
-		if f.direct.taken.Swap(true) {
-			return context.Cause(d.ctx)
-		}
 		return errDirect
 	case !possible:
 		d.refuse()
 	}
-	d.decide(copied)
+	f.direct.turn <- copied
 	return nil
 }
 
-func (d *delivery) decide(v verdict) {
-	d.head.direct.begun = true
-	d.head.direct.turn <- v
+// copyDirect has answers copied that wait in their sockets, when that is what
+// the pace wants by now: they would come over one connection at a time.
+func (e *epoch) copyDirect() {
+	if e.source.pace.direct() {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, f := range e.active {
+		if d := f.direct; d != nil && !d.taken.Swap(true) {
+			if f.to != unknown {
+				f.widen(e.blocks.some(e.source.pace.share() - 1))
+			}
+			d.turn <- copied
+		}
+	}
 }
 
 // begin sends the request, again if that fails, and leaves the answer alone.
@@ -164,7 +178,10 @@ func (filePipe) Moved(int64) {}
 // move has the kernel move the answer of the head into the pipe.
 func (e *epoch) move(out *gatherer) error {
 	d := e.delivery
-	defer d.decide(moved)
+	defer func() {
+		d.head.body.Close()
+		d.head.direct.turn <- moved
+	}()
 	if err := out.flush(); err != nil {
 		return err
 	}

@@ -27,8 +27,8 @@ type epoch struct {
 	places   places
 
 	mu     sync.Mutex
-	active map[*body]struct{} // requests that run
-	freed  sync.Cond          // a place among them, or a change of their limit
+	active map[*body]*fetch // requests that run
+	freed  sync.Cond        // a place among them, or a change of their limit
 
 	reading  sync.Mutex // held while the stream is used
 	closed   sync.Once
@@ -48,7 +48,7 @@ const queueLength = 1024
 var errClosed = fmt.Errorf("s3stream: %w", os.ErrClosed)
 
 func newEpoch(ctx context.Context, s *Source, number int) *epoch {
-	e := &epoch{source: s, blocks: newBlocks(s), done: make(chan struct{}), active: map[*body]struct{}{}}
+	e := &epoch{source: s, blocks: newBlocks(s), done: make(chan struct{}), active: map[*body]*fetch{}}
 	e.freed.L = &e.mu
 	e.ctx, e.cancel = context.WithCancelCause(ctx)
 	e.queue = make(chan *fetch, queueLength)
@@ -94,7 +94,7 @@ func (e *epoch) fetchAll(number int) {
 func (e *epoch) start(p part, running *sync.WaitGroup) (*fetch, error) {
 	s := e.source
 	direct := e.piped.Load() && s.pace.direct()
-	reserved, err := e.reserve(p, direct)
+	reserved, err := e.reserve(p, direct && s.pace.proven())
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (e *epoch) start(p part, running *sync.WaitGroup) (*fetch, error) {
 	if direct {
 		f.direct = newDirect()
 	}
-	if !e.enter(b) {
+	if !e.enter(f) {
 		e.leave(b)
 		return nil, context.Cause(e.ctx)
 	}
@@ -119,8 +119,8 @@ func (e *epoch) start(p part, running *sync.WaitGroup) (*fetch, error) {
 }
 
 // reserve takes the blocks that a part needs, or its share of the memory if that is less.
-func (e *epoch) reserve(p part, direct bool) ([][]byte, error) {
-	if direct {
+func (e *epoch) reserve(p part, moved bool) ([][]byte, error) {
+	if moved {
 		return e.blocks.take(e.ctx, 1) // it will rarely be used
 	}
 	if p.to == unknown {
@@ -138,13 +138,13 @@ func (e *epoch) wake() {
 }
 
 // enter waits for a place among the requests.
-func (e *epoch) enter(b *body) bool {
+func (e *epoch) enter(f *fetch) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for len(e.active) >= e.source.pace.limit() && e.ctx.Err() == nil {
 		e.freed.Wait()
 	}
-	e.active[b] = struct{}{}
+	e.active[f.body] = f
 	e.source.counts.active.Add(1)
 	return e.ctx.Err() == nil
 }
@@ -189,7 +189,11 @@ func (e *epoch) WriteTo(w io.Writer) (int64, error) {
 	}
 	defer e.blocks.leave()
 	out := &gatherer{to: w, counts: &e.source.counts}
-	e.delivery.before = out.flush
+	e.delivery.before = func() error { // the writer may block, which Close does not wait for
+		e.reading.Unlock()
+		defer e.reading.Lock()
+		return out.flush()
+	}
 	out.pipe, e.delivery.pipe = asPipe(w)
 	if e.delivery.pipe != nil && !e.source.opts.transforms() {
 		e.piped.Store(true)
@@ -208,7 +212,7 @@ func (e *epoch) WriteTo(w io.Writer) (int64, error) {
 				continue
 			}
 			if out.err == nil {
-				e.end(err)
+				e.fail(err)
 			}
 		}
 		if out.err == nil && err != nil {
@@ -216,6 +220,7 @@ func (e *epoch) WriteTo(w io.Writer) (int64, error) {
 		}
 		switch {
 		case out.err != nil:
+			e.fail(out.err) // what was gathered or moved halfway cannot be read again
 			return out.written, out.err
 		case err == io.EOF:
 			return out.written, nil
@@ -252,6 +257,13 @@ func (e *epoch) fill() error {
 		}
 	}
 	return e.err
+}
+
+// fail is end for who does not hold the stream.
+func (e *epoch) fail(err error) {
+	e.reading.Lock()
+	defer e.reading.Unlock()
+	e.end(err)
 }
 
 // end sets the error and stops what is still being fetched.

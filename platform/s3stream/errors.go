@@ -78,13 +78,13 @@ func explain(err error) error {
 }
 
 // refused says whether S3 found the request itself wrong, such as for a bucket
-// that does not exist or lets nobody in.
+// that does not exist, lets nobody in, or is in another region.
 func refused(err error) bool {
 	switch code := status(err); code {
-	case http.StatusRequestTimeout, http.StatusTooManyRequests:
+	case http.StatusTemporaryRedirect, http.StatusRequestTimeout, http.StatusTooManyRequests:
 		return false
 	default:
-		return code >= 400 && code < 500
+		return code >= 300 && code < 500
 	}
 }
 

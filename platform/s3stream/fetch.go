@@ -28,7 +28,11 @@ type fetch struct {
 
 // newFetch returns a fetch of p into the reserved blocks; without those it is over.
 func newFetch(p part, body *body, blocks *blocks, reserved [][]byte) *fetch {
-	f := &fetch{part: p, body: body, blocks: blocks, filled: make(chan []byte, len(reserved)), sized: make(chan struct{}), size: unknown}
+	room := len(reserved)
+	if p.to != unknown {
+		room = max(room, int(blocks.number(p.to-p.from))) // for more of them
+	}
+	f := &fetch{part: p, body: body, blocks: blocks, filled: make(chan []byte, room), sized: make(chan struct{}), size: unknown}
 	if p.Object != nil {
 		f.size = p.Object.Size
 	} else {
@@ -38,7 +42,7 @@ func newFetch(p part, body *body, blocks *blocks, reserved [][]byte) *fetch {
 		close(f.filled)
 		return f
 	}
-	f.free = make(chan []byte, len(reserved))
+	f.free = make(chan []byte, room)
 	for _, block := range reserved {
 		f.free <- block
 	}
@@ -47,11 +51,23 @@ func newFetch(p part, body *body, blocks *blocks, reserved [][]byte) *fetch {
 	return f
 }
 
-// learned is told the size of an object that was not listed, when run has taken
-// the first block and not filled it yet.
+// widen gives a fetch more blocks before it fills the first one. What it has no use for goes back.
+func (f *fetch) widen(more [][]byte) {
+	for _, block := range more {
+		if len(f.free) < cap(f.free) {
+			f.free <- block
+		} else {
+			f.blocks.give(block)
+		}
+	}
+	f.slides = len(f.free) < cap(f.free)
+}
+
+// learned is told the size of an object that was not listed, when no block has
+// been filled yet. Run has taken the first, unless the fetch is direct.
 func (f *fetch) learned(size int64) {
 	f.size = size
-	more := max(0, f.blocks.number(size)-1)
+	more := max(0, f.blocks.number(size)-int64(cap(f.free)-len(f.free)))
 	for int64(len(f.free)) > more {
 		f.blocks.give(<-f.free)
 	}
@@ -67,13 +83,14 @@ func (f *fetch) run(ctx context.Context) {
 			close(f.sized)
 		}
 	}()
-	defer f.body.Close()
 	if f.direct != nil {
-		if v, err := f.direct.await(ctx, f.body); v == moved || err != nil {
-			f.err = err
-			return
+		v, err := f.direct.await(ctx, f.body)
+		if v == moved {
+			return // the body is the reader's, who closes it
 		}
+		f.err = err
 	}
+	defer f.body.Close()
 	var held [][]byte
 	for f.err == nil && f.body.at != f.body.to {
 		block, err := f.take(ctx)

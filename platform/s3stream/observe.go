@@ -15,6 +15,7 @@ func (e *epoch) observe() {
 		select {
 		case now := <-ticker.C:
 			e.source.pace.adapt(e.source.counts.sample(now))
+			e.copyDirect()
 			e.cutSlow(now)
 			e.wake() // there may be more memory, and places, than before
 		case <-e.ctx.Done():

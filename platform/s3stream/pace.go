@@ -22,6 +22,7 @@ type pace struct {
 
 	mu       sync.Mutex
 	requests int    // at a time
+	depth    int    // parts in memory for each of them: one that runs, others that wait to be delivered
 	first    window // seconds until the first byte of an answer
 	rate     window // bytes per second from there on
 
@@ -46,24 +47,29 @@ type sample struct {
 	fetched, delivered int64 // bytes
 	throttled          int64
 	waited             time.Duration // for S3
+	full               time.Duration // that memory was, with requests to be made
 }
 
 const (
 	tick            = 50 * time.Millisecond
 	initialRequests = 16
-	settling        = 2  // ticks that a growth takes to show
+	settling        = 2  // ticks that a growth takes to show, besides the waits below
+	settlingWaits   = 4  // waits for the first byte
 	measuring       = 2  // ticks that a rate is averaged over
 	contentment     = 40 // ticks before the next try when one brought nothing
 
 	initialPart = 2 << 20
 	minPart     = 1 << 20
 	maxPart     = 32 << 20
+	maxMoved    = 8 << 20 // of a part that is moved
+	calmGrowth  = 4       // ticks without waiting after which parts that are moved are twice as large
+	maxDepth    = 16
 	partWaits   = 8 // the time of a part, in waits for its first byte
 )
 
 func newPace(opts Options) *pace {
 	return &pace{
-		opts: opts, requests: min(initialRequests, opts.Concurrency), doubling: true, wait: settling,
+		opts: opts, requests: min(initialRequests, opts.Concurrency), depth: 1, doubling: true, wait: settling,
 	}
 }
 
@@ -76,7 +82,7 @@ func (p *pace) window() int {
 
 // memory is what the requests want, within the budget. The caller holds the lock.
 func (p *pace) memory() int {
-	blocks := int64(p.requests) * p.wanted() / p.opts.blockSize()
+	blocks := int64(p.requests) * int64(p.depth) * p.wanted() / p.opts.blockSize()
 	return int(min(max(blocks, int64(p.opts.leastBlocks())), int64(p.opts.blockCount())))
 }
 
@@ -84,7 +90,13 @@ func (p *pace) memory() int {
 func (p *pace) share() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return max(1, p.memory()/p.requests)
+	return p.partBlocks()
+}
+
+// partBlocks is how many blocks a part gets. The caller holds the lock.
+func (p *pace) partBlocks() int {
+	share := p.memory() / p.requests
+	return max(1, share/p.depth, min(share, int(minPart/p.opts.blockSize())))
 }
 
 func (p *pace) limit() int {
@@ -105,10 +117,10 @@ func (p *pace) part() int64 {
 	switch {
 	case p.opts.PartSize > 0:
 		return p.opts.PartSize
-	case p.moving:
-		return maxPart // it takes no memory
+	case p.moving && p.judge == 0: // they take no memory; if S3 becomes slow, little must be left to it
+		return min(int64(initialPart)<<min(p.calm/calmGrowth, 4), maxMoved)
 	}
-	return min(p.wanted(), int64(max(1, p.memory()/p.requests))*p.opts.blockSize())
+	return min(p.wanted(), int64(p.partBlocks())*p.opts.blockSize())
 }
 
 // wanted is the size of a part by what was measured, and such that there is
@@ -166,6 +178,9 @@ func (p *pace) adapt(now sample) {
 	perSecond := func(bytes int64) float64 { return float64(bytes) / elapsed.Seconds() }
 	waiting := now.waited - last.waited
 	starved := waiting > elapsed/10
+	if starved && now.full-last.full > elapsed/2 {
+		p.depth = min(2*p.depth, maxDepth) // a slow part holds up the others
+	}
 	if now.fetched > 0 {
 		p.choose(waiting > elapsed/2, perSecond(now.delivered-last.delivered))
 	}
@@ -202,7 +217,7 @@ func (p *pace) choose(starving bool, rate float64) {
 		p.judge--
 	case starving && (p.copying == 0 || rate < p.copying):
 		p.moving, p.copying, p.calm = false, 0, 0
-		p.refrain = settling << min(p.failed, 12)
+		p.refrain = settling << min(2*p.failed, 14)
 		p.failed++
 	}
 }
@@ -223,6 +238,13 @@ func (p *pace) refuse() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.never, p.moving = true, false
+}
+
+// proven says that answers are moved, and that this is no trial.
+func (p *pace) proven() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.moving && p.judge == 0
 }
 
 // direct says whether answers should be left in their sockets.
@@ -253,13 +275,22 @@ func (p *pace) grow(now sample) {
 	case p.requests == p.opts.Concurrency:
 		p.before = 0 // the last growth was worth it
 	default:
-		p.best, p.before, p.wait = rate, p.requests, settling
+		p.best, p.before, p.wait = rate, p.requests, p.settle()
 		growth := max(1, p.requests/4)
 		if p.doubling {
 			growth = p.requests
 		}
 		p.requests = min(p.requests+growth, p.opts.Concurrency)
 	}
+}
+
+// settle is how many ticks a growth takes to show: connections begin, requests
+// are sent, and TCP finds its speed.
+func (p *pace) settle() int {
+	if p.first.n == 0 {
+		return settling
+	}
+	return settling + min(int(settlingWaits*p.first.quantile(0.5)/tick.Seconds()), contentment)
 }
 
 // relax goes slowly towards twice the requests that the reader's rate takes by
@@ -271,6 +302,7 @@ func (p *pace) relax(rate float64) {
 	part := float64(p.part())
 	inFlight := rate * (p.first.quantile(0.95) + part/p.rate.quantile(0.5))
 	p.requests = max(p.requests-1, min(p.requests, 2+int(2*inFlight/part)))
+	p.depth = max(1, p.depth-1)
 }
 
 // A window is the last few of many measurements.

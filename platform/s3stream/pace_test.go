@@ -144,7 +144,7 @@ func TestPaceRelaxesToWhatTheReaderNeeds(t *testing.T) {
 	}
 	require.Equal(t, 2, p.pace.limit())
 	require.Equal(t, 2*p.pace.share(), p.pace.window())
-	for range 40 {
+	for range 100 {
 		p.starved(float64(p.pace.limit()) * 50e6)
 	}
 	require.Equal(t, 64, p.pace.limit(), "and back")
@@ -360,7 +360,7 @@ func TestPaceFindsTheRequestsThatAFastReaderNeeds(t *testing.T) {
 		_, err = stream.(io.WriterTo).WriteTo(io.Discard)
 		require.NoError(t, err)
 		rate := 40 * object / time.Since(began).Seconds()
-		require.Greater(t, rate, 2.5e9, "bytes per second; 64 requests for parts of 4 MiB bring 3.3e9")
+		require.Greater(t, rate, 2.0e9, "bytes per second; 64 requests for parts of 2 MiB bring 2.4e9")
 		require.Equal(t, 64, source.Stats().Limit)
 		require.LessOrEqual(t, source.Stats().PartSize, int64(maxPart))
 	})

@@ -31,6 +31,8 @@ func passing(err error) bool {
 		return true
 	case code >= 400:
 		return expired(err) || retry.IsErrorRetryables(retry.DefaultRetryables).IsErrorRetryable(err) == aws.TrueTernary
+	case code >= 300:
+		return code == http.StatusTemporaryRedirect // else the bucket is in another region
 	case code >= 200:
 		return true // an answer that could not be read
 	}

@@ -34,11 +34,14 @@ const patience = 5 * time.Second
 // ask asks S3 for the checksum. That it cannot be had is no error.
 func (s *sum) ask(ctx context.Context, client Client, o *Object, opts Options) {
 	defer close(s.known)
-	ctx, cancel := context.WithTimeout(ctx, min(patience, opts.Idle))
+	headCtx, cancel := context.WithTimeout(ctx, min(patience, opts.Idle))
 	defer cancel()
-	out, err := client.HeadObject(ctx, &s3.HeadObjectInput{
+	out, err := client.HeadObject(headCtx, &s3.HeadObjectInput{
 		Bucket: &o.Bucket, Key: &o.Key, IfMatch: optional(o.ETag), ChecksumMode: types.ChecksumModeEnabled,
 	}, once)
+	if ctx.Err() != nil {
+		return // nobody wants it any more
+	}
 	if err != nil {
 		opts.Logger.WarnContext(ctx, "no checksum", "bucket", o.Bucket, "key", o.Key, "error", err)
 		return
