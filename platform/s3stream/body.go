@@ -203,7 +203,7 @@ func (b *body) ask() error {
 	w.alive(0)
 	b.answer = out.Body
 	if !ranged {
-		b.sum = checksums{out.ChecksumType, out.ChecksumCRC64NVME, out.ChecksumCRC32C, out.ChecksumCRC32, out.ChecksumSHA256, out.ChecksumSHA1}.sum()
+		b.sum = checksums{aws.ToString(out.ETag), out.ChecksumType, out.ChecksumCRC64NVME, out.ChecksumCRC32C, out.ChecksumCRC32, out.ChecksumSHA256, out.ChecksumSHA1}.sum()
 	}
 	b.plain = b.conn != nil && b.sum == nil && out.ContentLength != nil
 	if b.plain && b.mover != nil {

@@ -46,11 +46,12 @@ func (s *sum) ask(ctx context.Context, client Client, o *Object, opts Options) {
 		opts.Logger.WarnContext(ctx, "no checksum", "bucket", o.Bucket, "key", o.Key, "error", err)
 		return
 	}
-	s.set(checksums{out.ChecksumType, out.ChecksumCRC64NVME, out.ChecksumCRC32C, out.ChecksumCRC32, out.ChecksumSHA256, out.ChecksumSHA1})
+	s.set(checksums{o.ETag, out.ChecksumType, out.ChecksumCRC64NVME, out.ChecksumCRC32C, out.ChecksumCRC32, out.ChecksumSHA256, out.ChecksumSHA1})
 }
 
 // checksums are those of an answer, in base64.
 type checksums struct {
+	etag                                   string
 	of                                     types.ChecksumType
 	crc64NVME, crc32C, crc32, sha256, sha1 *string
 }
@@ -66,7 +67,8 @@ func (c checksums) sum() *sum {
 
 // set chooses the checksum that is computed fastest.
 func (s *sum) set(c checksums) {
-	if c.of == types.ChecksumTypeComposite { // a checksum of checksums
+	uploadedInParts := strings.Contains(c.etag, "-")
+	if c.of == types.ChecksumTypeComposite || c.of == "" && uploadedInParts { // a checksum of checksums
 		return
 	}
 	for _, have := range []struct {
