@@ -74,7 +74,7 @@ func engine(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	source := s3stream.NewSource(client, objects, s3stream.Options{ReadAhead: env("RA"), PartSize: env("PS"), Concurrency: int(env("CC"))})
+	source := s3stream.NewSource(client, objects, s3stream.Options{})
 	epoch, err := source.Open(ctx, 0)
 	if err != nil {
 		return err
@@ -233,5 +233,3 @@ func (n *noise) Read(p []byte) (int, error) {
 	}
 	return len(p), nil
 }
-
-func env(n string) int64 { v, _ := strconv.ParseInt(os.Getenv(n), 10, 64); return v }
