@@ -22,8 +22,8 @@ import (
 // OpenRange returns a reader of bytes [from, to) of an object, over one
 // connection. It asks for them when it is first read and heals as a Source
 // does: an answer that fails, breaks off or stalls is asked for again from the
-// byte where it stood, as opts.Tries, opts.MaxBackoff and opts.Idle say; no
-// other option counts. The object must still be the one that was listed.
+// byte where it stood, as opts.Tries, opts.MaxBackoff and opts.Idle say, and told
+// to opts.Logger; no other option counts. The object must still be the one that was listed.
 //
 // Read returns context.Cause(ctx) once ctx is done, and otherwise io.EOF after
 // the last byte or an *ObjectError. It checks that 0 <= from <= to <= Size.

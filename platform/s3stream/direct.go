@@ -17,12 +17,12 @@ import (
 // Spliceable lets the kernel move what a Source delivers from the sockets of a
 // transport into a pipe, where a Source has nothing to do with the bytes but
 // to hand them on: they come by plain HTTP, S3 gives no checksum, nothing is
-// transformed, and WriteTo's writer is a named pipe. The transport must not
-// have been used yet.
+// transformed, and WriteTo's writer is a non-blocking pipe, as Go opens them. The
+// transport must not have been used yet.
 func Spliceable(t *http.Transport) { splice.Under(t) }
 
 // A PipeWriter is a writer that WriteTo may pass over: bytes go into its
-// descriptor, if that is of a named pipe, without a Write.
+// descriptor, if that is of a non-blocking pipe, without a Write.
 type PipeWriter interface {
 	io.Writer
 	syscall.Conn

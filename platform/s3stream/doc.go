@@ -26,6 +26,6 @@
 // verified where S3 has one of the whole object, whether it comes in one answer,
 // in ranges, for which the checksum is asked for, or in several tries.
 //
-// WriteTo into a named pipe has the kernel move bytes from the socket to the
+// WriteTo into a pipe has the kernel move bytes from the socket to the
 // pipe where it can (see [Spliceable]).
 package s3stream
