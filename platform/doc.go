@@ -12,9 +12,9 @@
 //
 // Run lists the channels' objects, lays out the tree that the contract describes, downloads or mounts
 // the channels that are files, makes a named pipe for each epoch of the others, starts the algorithm
-// as a child process or a goroutine, feeds the pipes from S3, and stores what the algorithm saved as model.tar.gz under the documented key.
-// Whatever happens, it leaves no pipe, mount or file behind, and no process of the group that it started.
-// Section 11.1 of the container contract is the life-cycle it follows.
+// as a child process or a goroutine, feeds the pipes from S3, and stores what the algorithm saved as
+// model.tar.gz under the documented key. Whatever happens, it leaves no pipe, mount or file behind,
+// and no process of the group that it started. Section 11.1 of the container contract is the life-cycle it follows.
 //
 // This version has one host. Package s3test is an S3 server to go with it; s3stream streams its
 // objects, filemode downloads them, and fastfile shows them as files that are fetched when they are
