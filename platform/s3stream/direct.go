@@ -107,7 +107,7 @@ func (e *epoch) copyDirect() {
 	for _, f := range e.active {
 		if d := f.direct; d != nil && !d.taken.Swap(true) {
 			if f.to != unknown {
-				f.widen(e.blocks.some(e.source.pace.share() - 1))
+				f.widen(e.blocks.some(int(e.blocks.number(f.to-f.from)) - 1))
 			}
 			d.turn <- copied
 		}
@@ -200,6 +200,7 @@ func (e *epoch) move(out *gatherer) error {
 				seen = m.Moved
 			}
 			e.source.counts.bytes.Add(int64(n))
+			e.source.counts.moved.Add(int64(n))
 			e.places.advance(n)
 		})
 	if m.Err != nil {

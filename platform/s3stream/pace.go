@@ -45,6 +45,7 @@ type pace struct {
 type sample struct {
 	at                 time.Time
 	fetched, delivered int64 // bytes
+	moved              int64 // of delivered
 	throttled          int64
 	waited             time.Duration // for S3
 	full               time.Duration // that memory was, with requests to be made
@@ -62,6 +63,7 @@ const (
 	minPart     = 1 << 20
 	maxPart     = 32 << 20
 	maxMoved    = 8 << 20 // of a part that is moved
+	movedAhead  = 4       // of those at a time
 	calmGrowth  = 4       // ticks without waiting after which parts that are moved are twice as large
 	maxDepth    = 16
 	partWaits   = 8 // the time of a part, in waits for its first byte
@@ -99,9 +101,13 @@ func (p *pace) partBlocks() int {
 	return max(1, share/p.depth, min(share, int(minPart/p.opts.blockSize())))
 }
 
+// limit is how many requests may run at a time. Of answers that are moved, few wait.
 func (p *pace) limit() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.moving && p.judge == 0 {
+		return min(p.requests, movedAhead)
+	}
 	return p.requests
 }
 
@@ -182,7 +188,7 @@ func (p *pace) adapt(now sample) {
 		p.depth = min(2*p.depth, maxDepth) // a slow part holds up the others
 	}
 	if now.fetched > 0 {
-		p.choose(waiting > elapsed/2, perSecond(now.delivered-last.delivered))
+		p.choose(waiting > elapsed/2, now.moved > last.moved, perSecond(now.delivered-last.delivered))
 	}
 	switch {
 	case now.throttled > last.throttled:
@@ -199,10 +205,11 @@ func (p *pace) adapt(now sample) {
 // choose decides whether answers are moved or copied into memory. Moving is tried
 // at first, and when the reader rarely waits for S3; it goes on until the reader
 // waits most of the time and gets less than it did by copying.
-func (p *pace) choose(starving bool, rate float64) {
-	if starving {
+func (p *pace) choose(starving, moved bool, rate float64) {
+	switch {
+	case starving:
 		p.calm = 0
-	} else {
+	case !p.moving || moved:
 		p.calm++
 	}
 	p.refrain = max(0, p.refrain-1)
@@ -211,14 +218,19 @@ func (p *pace) choose(starving bool, rate float64) {
 		p.moving, p.copying = false, 0
 	case !p.moving:
 		p.copying = max(rate, 0.9*p.copying)
-		p.moving = p.calm >= 2 && p.refrain == 0 && !p.never
-		p.judge = settling
-	case p.judge > 0:
-		p.judge--
+		if p.calm >= 2 && p.refrain == 0 && !p.never {
+			p.moving, p.judge, p.calm = true, settling+1, 0
+		}
+	case p.judge > 1:
+		if moved || starving { // and not what was copied before
+			p.judge--
+		}
 	case starving && (p.copying == 0 || rate < p.copying):
 		p.moving, p.copying, p.calm = false, 0, 0
 		p.refrain = settling << min(2*p.failed, 14)
 		p.failed++
+	case moved:
+		p.judge = 0
 	}
 }
 
@@ -228,7 +240,7 @@ func (p *pace) pipe(n int) {
 	defer p.mu.Unlock()
 	p.pipes += n
 	if n > 0 && p.copying == 0 && !p.never { // nothing speaks against it yet
-		p.moving, p.judge = true, settling
+		p.moving, p.judge, p.calm = true, settling+1, 0
 	}
 	p.moving = p.moving && p.pipes > 0
 }

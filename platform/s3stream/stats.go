@@ -31,7 +31,7 @@ type Stats struct {
 
 // counts are the numbers behind Stats.
 type counts struct {
-	bytes, items, epochs                       atomic.Int64
+	bytes, moved, items, epochs                atomic.Int64
 	fetched, requests, retries, throttled, cut atomic.Int64
 	active, held                               atomic.Int64
 	waitedForS3, waitedForMemory               stopwatch
@@ -60,7 +60,7 @@ func (s *stopwatch) count(n int) time.Duration {
 }
 
 func (c *counts) sample(now time.Time) sample {
-	return sample{now, c.fetched.Load(), c.bytes.Load(), c.throttled.Load(), c.waitedForS3.count(0), c.waitedForMemory.count(0)}
+	return sample{now, c.fetched.Load(), c.bytes.Load(), c.moved.Load(), c.throttled.Load(), c.waitedForS3.count(0), c.waitedForMemory.count(0)}
 }
 
 // Stats returns the numbers of this moment. It may be called at any time.
