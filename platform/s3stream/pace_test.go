@@ -635,3 +635,36 @@ func (r *ram) all(list Objects) []byte {
 	}
 	return []byte(all.String())
 }
+
+// What is delivered from memory says nothing of how fast answers can be moved.
+func TestMovingIsJudgedByWhatWasMoved(t *testing.T) {
+	p := newTape(Options{})
+	p.pace.pipe(1)
+	require.True(t, p.pace.direct(), "tried at first")
+	for range 20 {
+		p.content(100e6) // of what had been copied
+		require.False(t, p.pace.proven())
+	}
+	for range settling + 2 {
+		p.starved(10e6)
+	}
+	require.False(t, p.pace.direct(), "one connection is too slow")
+
+	for range 1 << 10 {
+		p.content(100e6)
+		p.moved += int64(100e6 * tick.Seconds())
+	}
+	require.True(t, p.pace.proven(), "it was tried again, and the reader did not wait")
+	require.EqualValues(t, maxMoved, p.pace.partSize())
+	require.Equal(t, min(movedAhead, p.pace.limit()), p.pace.limit())
+	for range 2 * settling {
+		p.starved(10e6)
+	}
+	require.False(t, p.pace.direct(), "S3 became slow")
+
+	p.pace.refuse()
+	for range 1 << 10 {
+		p.content(100e6)
+	}
+	require.False(t, p.pace.direct(), "it is not possible")
+}
