@@ -38,6 +38,7 @@ func parseManifest(uri string, r io.Reader) (*manifestParser, error) {
 		p.mark = int64(n)
 	}
 	p.json = json.NewDecoder(text)
+	p.json.UseNumber() // any number is only one that is not wanted
 	return p, p.parse()
 }
 
