@@ -8,7 +8,9 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -225,4 +227,51 @@ func TestAHeadThatStallsEndsWithTheContext(t *testing.T) {
 		_, err = io.ReadAll(stream)
 		require.Equal(t, cause, err)
 	})
+}
+
+// corrupting flips a bit of the first answers.
+type corrupting struct {
+	Client
+	answers atomic.Int64 // still to be corrupted
+	asked   atomic.Int64
+}
+
+func (c *corrupting) GetObject(ctx context.Context, in *s3.GetObjectInput, opts ...func(*s3.Options)) (*s3.GetObjectOutput, error) {
+	out, err := c.Client.GetObject(ctx, in, opts...)
+	c.asked.Add(1)
+	if err == nil && c.answers.Add(-1) >= 0 {
+		body, err := io.ReadAll(out.Body)
+		if err != nil {
+			return nil, err
+		}
+		body[len(body)/2] ^= 1
+		out.Body = io.NopCloser(iotest.HalfReader(bytes.NewReader(body)))
+	}
+	return out, err
+}
+
+func TestAnObjectThatFitsIsAskedForAgainIfItIsNotWhatItsChecksumSays(t *testing.T) {
+	server := startServer(t)
+	want := bytes.Repeat([]byte("checked "), 100_000) // several blocks
+	_, err := server.Client().PutObject(t.Context(), &s3.PutObjectInput{
+		Bucket: aws.String("data"), Key: aws.String("part"), Body: bytes.NewReader(want), ChecksumAlgorithm: types.ChecksumAlgorithmCrc32,
+	})
+	require.NoError(t, err)
+	for corrupt, asked := range map[int64]int64{0: 1, 1: 2, 2: 3, 3: 3, 100: 3} {
+		client := &corrupting{Client: server.Client()}
+		client.answers.Store(corrupt)
+		stream, err := NewSource(client, listed(t, server), Options{}).Open(t.Context(), 0)
+		require.NoError(t, err)
+		got, err := io.ReadAll(stream)
+		require.NoError(t, stream.Close())
+		require.Equal(t, asked, client.asked.Load(), "%d corrupt answers", corrupt)
+		if corrupt < 3 {
+			require.NoError(t, err)
+			require.True(t, bytes.Equal(want, got))
+			continue
+		}
+		require.ErrorIs(t, err, ErrChecksum)
+		require.ErrorContains(t, err, "s3://data/part at byte ")
+		require.Empty(t, got, "nothing unverified was delivered")
+	}
 }
