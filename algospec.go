@@ -74,15 +74,20 @@ func notify() context.Context {
 	return ctx
 }
 
-// Run runs one host's training: it reads the tree's configuration, calls train, and checks that a
-// model was saved. What goes wrong, a panic of train included, is written to the failure file,
+// Run runs one host's training: it reads the tree's configuration, calls train, checks that a
+// model was saved, and closes the job's Cluster. What goes wrong, a panic of train included, is written to the failure file,
 // unless there is one already, and returned.
 //
 // When ctx was cancelled with ErrStopped and train returns nothing but that, or ctx.Err(), the job
 // was stopped well: there is no failure file, and the error returned wraps ErrStopped.
 func Run(ctx context.Context, train Trainer, options Options) error {
 	tree := options.tree()
-	err := run(ctx, train, tree, options)
+	job, err := tree.job(options)
+	if err == nil {
+		// Last, so that this host's failure file comes before those of hosts that miss it.
+		defer job.Cluster.Close()
+		err = run(ctx, train, job, options)
+	}
 	switch {
 	case err == nil:
 		return nil
@@ -117,11 +122,7 @@ func onlyStop(err error) bool {
 	return false
 }
 
-func run(ctx context.Context, train Trainer, tree tree, options Options) error {
-	job, err := tree.job(options)
-	if err != nil {
-		return err
-	}
+func run(ctx context.Context, train Trainer, job *Job, options Options) error {
 	if err := call(ctx, train, job); err != nil {
 		return err
 	}

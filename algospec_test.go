@@ -15,11 +15,15 @@ import (
 
 	"github.com/algospec/algospec"
 	"github.com/algospec/algospec/channel"
+	"github.com/algospec/algospec/internal/fleet"
 )
 
 func TestMain(m *testing.M) {
 	if mode := os.Getenv("ALGOSPEC_TEST_CONTAINER"); mode != "" {
 		container(mode) // see main_test.go
+	}
+	if mode, ok := fleet.Member(); ok {
+		host(mode) // see hosts_test.go
 	}
 	goleak.VerifyTestMain(m)
 }

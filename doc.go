@@ -40,5 +40,7 @@
 // cancel the context with the cause [ErrStopped]; the platform kills 120 seconds later, and a
 // second signal ends the process at once.
 //
-// SAGEMAKER_BASE_DIR, when set, replaces /opt/ml.
+// SAGEMAKER_BASE_DIR, when set, replaces /opt/ml. ALGOSPEC_HOSTS, such as
+// "algo-1=127.83.12.1,algo-2=127.83.12.2", gives the addresses of hosts that share a machine, and
+// ALGOSPEC_ATTEMPT tells the attempts of a job apart.
 package algospec

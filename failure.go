@@ -47,6 +47,9 @@ func writeFailure(path string, err error) error {
 
 // hasFailure reports whether the failure file says more than captureCrash wrote in advance.
 func hasFailure(path string) bool {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() { // a pipe would be waited for
+		return false
+	}
 	text, err := os.ReadFile(path)
 	return err == nil && len(text) > 0 && string(text) != abruptly
 }

@@ -2,11 +2,13 @@ package algospec
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -73,11 +75,26 @@ func (t tree) job(o Options) (*Job, error) {
 	}
 	job.HyperParameters = parameters
 	job.Host = resources.CurrentHost
-	if job.Cluster, err = cluster.New(resources); err != nil {
+	if job.Cluster, err = o.cluster(resources); err != nil {
 		return nil, err
 	}
 	job.Channels, err = t.channels(channels)
 	return job, err
+}
+
+// cluster returns this host's view of the hosts. The local platform names the addresses of hosts that
+// share this machine in ALGOSPEC_HOSTS, and counts a job's attempts in ALGOSPEC_ATTEMPT.
+func (o Options) cluster(resources cluster.Config) (cluster.Cluster, error) {
+	addresses, err := cluster.ParseAddresses(o.getenv("ALGOSPEC_HOSTS"))
+	if err != nil {
+		return cluster.Cluster{}, err
+	}
+	return cluster.New(resources, cluster.Options{
+		Job:       cmp.Or(o.getenv("TRAINING_JOB_ARN"), o.getenv("TRAINING_JOB_NAME")),
+		Attempt:   o.getenv("ALGOSPEC_ATTEMPT"),
+		Addresses: addresses,
+		Logger:    slog.New(slog.NewTextHandler(o.stdout(), nil)),
+	})
 }
 
 // read decodes a configuration file. One that is missing or empty leaves v as it is.

@@ -1,9 +1,40 @@
 // Package cluster is what the hosts of a training job know of each other: who they are, which of
 // them leads, and how their sums are put together.
 //
+//	if err := job.Cluster.AllReduce(ctx, sums); err != nil {
+//		return err
+//	}
+//
 // The zero Cluster is one host, on which every collective is done at once, so that an algorithm
-// has one form for one host and for many. Collectives over several hosts need an engine; this
-// version has none, and a collective on such a cluster says so.
+// has one form for one host and for many. [New] makes the Cluster of a host among several, which
+// talks TCP, and [Loopback] one for tests, whose hosts are goroutines.
+//
+// # Collectives
+//
+// All hosts call the same collectives in the same order, each host from one goroutine at a time; a
+// host whose call differs from the others' is an error on all of them. A collective that fails ends the
+// cluster: a host that missed one sum must not add to the next. From then on all collectives return
+// that first error. One whose context is done returns context.Cause(ctx), and fails for the others.
+//
+// A collective waits without limit for a host that lives. Sums are added in rank order, so all hosts
+// hold the same bits, on every run.
+//
+// # Connections
+//
+// Over TCP the first host of the list, the leader, listens, and the others dial it: names may not
+// resolve for minutes after the start of a job, and hosts start at different times. That happens in
+// Connect, or else in the first collective; a job with neither opens no port. An algorithm that reads
+// for long before it first sums calls Connect first, so that no host waits out the others' reading.
+// From then on every host tells every two seconds that it lives.
+//
+// # Hosts that are lost
+//
+// A host is lost when its connection breaks, or when nothing came from it for ten seconds, or when it
+// ended before a collective that others called. Then the collectives of all others fail with a
+// [LostError] that names it. A cluster with a lost host is over; the platform starts the job again.
+//
+// A handshake keeps strangers and hosts of other jobs and attempts out by mistake, not by malice:
+// connections are neither encrypted nor authenticated.
 package cluster
 
 import (
@@ -12,15 +43,23 @@ import (
 	"slices"
 )
 
-// A Cluster is one host's view of the hosts of its job.
+// A Cluster is one host's view of the hosts of its job. Copies share their connections.
 type Cluster struct {
-	rank int
-	size int // 0 means 1
+	rank   int
+	size   int // 0 means 1
+	engine engine
 }
 
-// New returns the view that c.CurrentHost has; a Config without hosts is
-// one host. It is an error where the hosts do not include the current one.
-func New(c Config) (Cluster, error) {
+// An engine carries out collectives among several hosts.
+type engine interface {
+	connect(ctx context.Context) error
+	do(ctx context.Context, c call) (gathered [][]byte, err error)
+	close()
+}
+
+// New returns the view that c.CurrentHost has; a Config without hosts is one host. It is an error
+// where the hosts do not include the current one, or one of them twice. New connects to nobody.
+func New(c Config, opts Options) (Cluster, error) {
 	if len(c.Hosts) == 0 {
 		return Cluster{}, nil
 	}
@@ -28,7 +67,15 @@ func New(c Config) (Cluster, error) {
 	if rank < 0 {
 		return Cluster{}, fmt.Errorf("cluster: current host %q is not among the hosts %q", c.CurrentHost, c.Hosts)
 	}
-	return Cluster{rank: rank, size: len(c.Hosts)}, nil
+	for i, host := range c.Hosts {
+		if slices.Contains(c.Hosts[:i], host) {
+			return Cluster{}, fmt.Errorf("cluster: host %q is twice among the hosts %q", host, c.Hosts)
+		}
+	}
+	if len(c.Hosts) == 1 {
+		return Cluster{}, nil
+	}
+	return Cluster{rank: rank, size: len(c.Hosts), engine: newStar(c.Hosts, rank, opts)}, nil
 }
 
 // Rank returns this host's index in the job's list of hosts, from 0.
@@ -40,15 +87,68 @@ func (c *Cluster) Size() int { return max(1, c.size) }
 // Leader reports whether this host is the first in the job's list.
 func (c *Cluster) Leader() bool { return c.rank == 0 }
 
-// AllReduce replaces x, on every host, by the sum of all hosts' x, element by element and added in
-// rank order, so that all hosts hold the same bits. Lengths must be equal. It returns
-// context.Cause(ctx) once ctx is done.
-func (c *Cluster) AllReduce(ctx context.Context, x []float64) error {
+// Connect waits until all hosts are connected, as the first collective would. When not all of them
+// came in time, the error lists the missing ones.
+func (c *Cluster) Connect(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if c.Size() == 1 {
+	if c.engine == nil {
 		return nil
 	}
-	return fmt.Errorf("cluster: %d hosts, and no engine to sum %d numbers over them: run the job on one host", c.Size(), len(x))
+	return c.engine.connect(ctx)
+}
+
+// Barrier waits until all hosts have called it.
+func (c *Cluster) Barrier(ctx context.Context) error {
+	_, err := c.do(ctx, call{op: barrier})
+	return err
+}
+
+// Broadcast replaces x, on every host, by the x of the host whose rank is root. Lengths must be
+// equal.
+func (c *Cluster) Broadcast(ctx context.Context, root int, x []float64) error {
+	if root < 0 || root >= c.Size() {
+		return fmt.Errorf("cluster: broadcast from rank %d, of %d hosts", root, c.Size())
+	}
+	_, err := c.do(ctx, call{op: broadcast, root: root, numbers: x})
+	return err
+}
+
+// AllReduce replaces x, on every host, by the sum of all hosts' x, element by element and added in
+// rank order, so that all hosts hold the same bits. Lengths must be equal. After an error x may hold
+// anything.
+func (c *Cluster) AllReduce(ctx context.Context, x []float64) error {
+	_, err := c.do(ctx, call{op: allReduce, numbers: x})
+	return err
+}
+
+// Gather returns, on the leader, what every host called it with, by rank; elsewhere nil. Messages
+// may differ in length, and are at most 1 GiB long. The leader's own is not copied.
+func (c *Cluster) Gather(ctx context.Context, message []byte) ([][]byte, error) {
+	if len(message) > messageLimit {
+		return nil, fmt.Errorf("cluster: gather of %d bytes, more than %d", len(message), messageLimit)
+	}
+	return c.do(ctx, call{op: gather, message: message})
+}
+
+func (c *Cluster) do(ctx context.Context, call call) ([][]byte, error) {
+	switch {
+	case c.engine != nil:
+		return c.engine.do(ctx, call)
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case call.op == gather:
+		return [][]byte{call.message}, nil
+	}
+	return nil, nil
+}
+
+// Close tells the other hosts that this one has ended, and returns when all connections and
+// goroutines of the Cluster are gone, which takes a few seconds at most: algospec.Run does it. It may be
+// called more than once; a collective that is under way fails.
+func (c *Cluster) Close() {
+	if c.engine != nil {
+		c.engine.close()
+	}
 }

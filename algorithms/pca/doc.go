@@ -5,6 +5,7 @@
 //
 // Regular mode is exact: one pass over the data sums the d×d scatter matrix in float64, about a
 // pilot mean so that nothing cancels, and its eigenvectors are the components. Memory is O(d²),
-// whatever the number of rows. The original sums in float32, which ruins its smallest singular
+// whatever the number of rows. Over several hosts each moves its matrix to the mean of all before
+// they are added, and the leader saves the model. The original sums in float32, which ruins its smallest singular
 // values; those here agree with a float64 SVD of the data (builtin-algorithms, section 2).
 package pca

@@ -23,12 +23,18 @@ import (
 	"github.com/algospec/algospec/algorithms"
 	"github.com/algospec/algospec/algorithms/pca"
 	"github.com/algospec/algospec/channel"
+	"github.com/algospec/algospec/internal/fleet"
 	"github.com/algospec/algospec/internal/testenv"
 	"github.com/algospec/algospec/internal/textrows"
 	"github.com/algospec/algospec/recordio"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if _, ok := fleet.Member(); ok {
+		algospec.Main(pca.Train) // see hosts_test.go
+	}
+	goleak.VerifyTestMain(m)
+}
 
 type table [][]float32
 

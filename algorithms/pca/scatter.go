@@ -55,15 +55,20 @@ func (s *scatter) observe(ctx context.Context, b *algorithms.Batch) error {
 
 // init takes the mean of the first batch for the pilot.
 func (s *scatter) init(b *algorithms.Batch) {
-	s.d = b.X.Cols
-	s.pilot = make([]float64, s.d)
+	s.alloc(b.X.Cols)
 	b.ColumnSums(s.pilot)
 	for j := range s.pilot {
 		s.pilot[j] /= float64(b.Rows())
 	}
+	s.block = make([]float64, blockRows*s.d)
+}
+
+// alloc makes the statistic of no rows of d features.
+func (s *scatter) alloc(d int) {
+	s.d = d
+	s.pilot = make([]float64, s.d)
 	s.sum = make([]float64, s.d)
 	s.outer = mat.NewSymDense(s.d, nil)
-	s.block = make([]float64, blockRows*s.d)
 }
 
 // widen writes x−pilot to dst and adds it to the sum.
@@ -79,10 +84,14 @@ func (s *scatter) widen(dst []float64, x []float32) {
 var errNoRecords = algospec.ClientErrorf("channel train: no record in it")
 
 // reduce sums the statistics of all hosts and returns the number of rows, their mean, and the
-// scatter about it: Σ(x−mean)(x−mean)ᵀ.
+// scatter about it: Σ(x−mean)(x−mean)ᵀ. All hosts get the same bits.
 func (s *scatter) reduce(ctx context.Context, hosts *cluster.Cluster) (n float64, mean []float64, outer *mat.SymDense, err error) {
-	if s.outer == nil && hosts.Size() == 1 {
-		return 0, nil, nil, errNoRecords
+	d, err := commonWidth(ctx, s.d, hosts)
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	if s.outer == nil { // no row came to this host
+		s.alloc(d)
 	}
 	// Each host knows its mean to the last bit only about its own pilot, so the means come first
 	// and the scatters are moved to the common one before they are added (Chan et al. 1983).
@@ -94,9 +103,7 @@ func (s *scatter) reduce(ctx context.Context, hosts *cluster.Cluster) (n float64
 	if err := hosts.AllReduce(ctx, totals); err != nil {
 		return 0, nil, nil, err
 	}
-	if n = totals[s.d]; n == 0 {
-		return 0, nil, nil, errNoRecords
-	}
+	n = totals[s.d]
 	mean = totals[:s.d]
 	for j := range mean {
 		mean[j] /= n
@@ -106,6 +113,29 @@ func (s *scatter) reduce(ctx context.Context, hosts *cluster.Cluster) (n float64
 		return 0, nil, nil, err
 	}
 	return n, mean, s.outer, nil
+}
+
+// commonWidth returns how many features the rows of all hosts have, where this one's have d; 0 is of
+// a host without rows.
+func commonWidth(ctx context.Context, d int, hosts *cluster.Cluster) (int, error) {
+	widths := make([]float64, hosts.Size())
+	widths[hosts.Rank()] = float64(d)
+	if err := hosts.AllReduce(ctx, widths); err != nil {
+		return 0, err
+	}
+	common := 0.0
+	for rank, width := range widths {
+		switch {
+		case common == 0:
+			common = width
+		case width != 0 && width != common:
+			return 0, algospec.ClientErrorf("channel train: the host of rank %d has %v features, and one before it %v", rank, width, common)
+		}
+	}
+	if common == 0 {
+		return 0, errNoRecords
+	}
+	return int(common), nil
 }
 
 // moveTo makes outer the scatter about center: with e = center−pilot it is

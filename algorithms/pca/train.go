@@ -24,6 +24,10 @@ func Train(ctx context.Context, job *algospec.Job, p Params) error {
 	report.Infof("Number of GPUs being used: 0")
 	report.Infof("The default executor is <PCAExecutor on cpu(0)>.")
 
+	// A host that has little to read, or nothing, would wait for the others' reading otherwise.
+	if err := job.Cluster.Connect(ctx); err != nil {
+		return err
+	}
 	stats, err := observe(ctx, job.Channel("train"), p, report, began)
 	if err != nil {
 		return err
@@ -38,22 +42,19 @@ func Train(ctx context.Context, job *algospec.Job, p Params) error {
 		return err
 	}
 	report.Timing("finalize.time", began)
-	report.Quality("train explained_variance", "score", explained)
 
-	// The model comes before its score, so that a stop in between costs no model.
+	// All hosts have the same model; the leader saves it and says what it is worth. The model comes
+	// before its score, so that a stop in between costs no model.
 	if job.Cluster.Leader() {
+		report.Quality("train explained_variance", "score", explained)
 		began = time.Now()
 		if err := job.Model.Save(ModelFile, model); err != nil {
 			return err
 		}
 		report.Timing("model.serialize.time", began)
 	}
-	if test, ok := job.Channels["test"]; ok {
-		if err := score(ctx, test, model, p, report); err != nil {
-			return err
-		}
-	} else {
-		report.Infof("Test data is not provided.")
+	if err := score(ctx, job, model, p, report); err != nil {
+		return err
 	}
 	report.Done()
 	return nil

@@ -1,0 +1,78 @@
+package cluster
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// An op is a kind of collective.
+type op byte
+
+const (
+	barrier op = iota
+	broadcast
+	allReduce
+	gather
+	ops
+)
+
+func (o op) String() string { return [ops]string{"Barrier", "Broadcast", "AllReduce", "Gather"}[o] }
+
+// messageLimit is the length of the longest message that is gathered.
+const messageLimit = 1 << 30
+
+// A call is a host's part in a collective.
+type call struct {
+	op      op
+	root    int       // of a broadcast
+	numbers []float64 // the host's own, replaced by the result
+	message []byte    // to be gathered
+}
+
+// length returns how many numbers, or bytes of the message, there are.
+func (c call) length() int { return len(c.numbers) + len(c.message) }
+
+func (c call) claim(number uint64) claim {
+	return claim{Number: number, Op: c.op, Root: uint32(c.root), Length: uint64(c.length())}
+}
+
+// A claim is what a call says of itself to the other hosts.
+type claim struct {
+	Number uint64 // of the collective, from 1
+	Op     op
+	Root   uint32
+	Length uint64
+}
+
+// differs returns an error that names both hosts where theirs, of host, is another collective than c,
+// of the leader.
+func (c claim) differs(leader string, theirs claim, host string) error {
+	at := fmt.Sprintf("cluster: collective %d", c.Number)
+	switch {
+	case c.Number != theirs.Number:
+		return fmt.Errorf("%s: host %s is at collective %d, host %s at %d", at, host, theirs.Number, leader, c.Number)
+	case c.Op != theirs.Op:
+		return fmt.Errorf("%s: host %s calls %v, host %s %v", at, host, theirs.Op, leader, c.Op)
+	case c.Root != theirs.Root:
+		return fmt.Errorf("%s: Broadcast: host %s expects it from rank %d, host %s from %d", at, host, theirs.Root, leader, c.Root)
+	case c.Op != gather && c.Length != theirs.Length:
+		return fmt.Errorf("%s: %v: host %s has %d numbers, host %s %d", at, c.Op, host, theirs.Length, leader, c.Length)
+	}
+	return nil
+}
+
+func (c claim) append(dst []byte) []byte {
+	dst, _ = binary.Append(dst, binary.LittleEndian, c) // of fixed size
+	return dst
+}
+
+var errClaim = errors.New("it sent a call that is none")
+
+func parseClaim(payload []byte) (c claim, err error) {
+	n, err := binary.Decode(payload, binary.LittleEndian, &c)
+	if err != nil || n != len(payload) || c.Op >= ops || c.Op == gather && c.Length > messageLimit {
+		return claim{}, errClaim
+	}
+	return c, nil
+}

@@ -1,0 +1,177 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"sync"
+)
+
+// Loopback returns the views of n hosts in this process, algo-1 to algo-n, by rank, for tests: each is
+// used by a goroutine of its own. It starts no goroutines; Close makes a host end early.
+func Loopback(n int) []Cluster {
+	clusters := make([]Cluster, max(1, n))
+	if len(clusters) == 1 {
+		return clusters
+	}
+	m := &meeting{calls: make([]*call, n), ended: make([]bool, n), over: make(chan struct{}), round: newRound()}
+	for rank := range clusters {
+		clusters[rank] = Cluster{rank: rank, size: n, engine: &seat{m, rank}}
+	}
+	return clusters
+}
+
+// A meeting is where hosts in one process come together: the last to come does what all came for.
+type meeting struct {
+	mu     sync.Mutex
+	number uint64
+	calls  []*call // by rank; nil of a host that has not come yet
+	ended  []bool
+	round  *round
+	err    error         // why the meeting is over
+	over   chan struct{} // closed then
+}
+
+// A round is one collective.
+type round struct {
+	done     chan struct{}
+	gathered [][]byte // at its end
+}
+
+func newRound() *round { return &round{done: make(chan struct{})} }
+
+// A seat is a host's place in a meeting.
+type seat struct {
+	*meeting
+	rank int
+}
+
+func (s *seat) connect(context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+func (s *seat) do(ctx context.Context, c call) ([][]byte, error) {
+	if ctx.Err() != nil {
+		s.leave(ctx)
+		return nil, context.Cause(ctx)
+	}
+	round, err := s.come(c)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-round.done:
+	case <-s.over:
+	case <-ctx.Done():
+		s.leave(ctx)
+	}
+	select {
+	case <-round.done:
+		if s.rank == 0 {
+			return round.gathered, nil
+		}
+		return nil, nil
+	default:
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, s.err
+	}
+}
+
+// come puts the call on the table, and carries the collective out where it was the last.
+func (s *seat) come(c call) (*round, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.err != nil:
+		return nil, s.err
+	case s.calls[s.rank] != nil:
+		return nil, errBusy
+	}
+	s.calls[s.rank] = &c
+	s.checkEnded()
+	missing := false
+	for _, c := range s.calls {
+		missing = missing || c == nil
+	}
+	round := s.round
+	if !missing && s.err == nil {
+		s.carryOut()
+	}
+	return round, nil
+}
+
+// checkEnded ends the meeting where a host is waited for that has ended.
+func (s *seat) checkEnded() {
+	waiting := false
+	for _, c := range s.calls {
+		waiting = waiting || c != nil
+	}
+	for rank, ended := range s.ended {
+		if waiting && ended && s.calls[rank] == nil {
+			s.fail(&LostError{Host: hostName(rank), Err: errEnded})
+		}
+	}
+}
+
+func hostName(rank int) string { return fmt.Sprintf("algo-%d", rank+1) }
+
+func (m *meeting) fail(err error) {
+	if m.err == nil {
+		m.err = err
+		close(m.over)
+	}
+}
+
+// leave is what a host does whose context is done.
+func (s *seat) leave(ctx context.Context) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fail(&LostError{Host: hostName(s.rank), Err: context.Cause(ctx)})
+}
+
+func (s *seat) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended[s.rank] = true
+	s.calls[s.rank] = nil // of another goroutine, which fails
+	s.checkEnded()
+}
+
+// carryOut does what all have come for, and opens the next round.
+func (m *meeting) carryOut() {
+	m.number++
+	first := m.calls[0]
+	for rank, c := range m.calls {
+		if err := first.claim(m.number).differs(hostName(0), c.claim(m.number), hostName(rank)); err != nil {
+			m.fail(err)
+			return
+		}
+	}
+	switch first.op {
+	case broadcast:
+		for _, c := range m.calls {
+			copy(c.numbers, m.calls[first.root].numbers)
+		}
+	case allReduce:
+		for _, c := range m.calls[1:] {
+			for i, x := range c.numbers {
+				first.numbers[i] += x
+			}
+		}
+		for _, c := range m.calls[1:] {
+			copy(c.numbers, first.numbers)
+		}
+	case gather:
+		m.round.gathered = [][]byte{first.message}
+		for _, c := range m.calls[1:] {
+			m.round.gathered = append(m.round.gathered, bytes.Clone(c.message))
+		}
+	}
+	clear(m.calls)
+	close(m.round.done)
+	m.round = newRound()
+}

@@ -1,0 +1,127 @@
+// Package fleet starts the hosts of a training job for tests: each is a process of the test's own
+// binary, whose TestMain runs the container when Member says so.
+package fleet
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const variable = "ALGOSPEC_TEST_FLEET"
+
+// Member says whether this process is a host, and which container it is to run.
+func Member() (container string, ok bool) { return os.LookupEnv(variable) }
+
+// A Job is what all hosts run.
+type Job struct {
+	Container       string // which Member returns
+	HyperParameters map[string]string
+	Shards          []map[string][]byte // of each host in turn: the data of its channels
+}
+
+// A Host is one process.
+type Host struct {
+	Name string
+	Base string // its /opt/ml
+	Cmd  *exec.Cmd
+	log  buffer
+}
+
+// Start starts the hosts, algo-1 and on. They are killed at the test's end.
+func Start(t *testing.T, job Job) []*Host {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	leader := listener.Addr().String()
+	require.NoError(t, listener.Close())
+	var hosts []*Host
+	var names []string
+	for i := range job.Shards {
+		h := &Host{Name: fmt.Sprintf("algo-%d", i+1), Base: t.TempDir()}
+		hosts, names = append(hosts, h), append(names, h.Name)
+	}
+	for i, h := range hosts {
+		h.layOut(t, job, names, job.Shards[i])
+		h.Cmd = exec.Command(os.Args[0], "train")
+		h.Cmd.Env = []string{
+			variable + "=" + job.Container, "SAGEMAKER_BASE_DIR=" + h.Base, "ALGOSPEC_HOSTS=algo-1=" + leader,
+			"TRAINING_JOB_NAME=" + t.Name(), "GORACE=atexit_sleep_ms=0",
+		}
+		h.Cmd.Stdout, h.Cmd.Stderr = &h.log, &h.log
+		require.NoError(t, h.Cmd.Start())
+		t.Cleanup(func() {
+			h.Cmd.Process.Kill()
+			h.Cmd.Wait()
+		})
+	}
+	return hosts
+}
+
+func (h *Host) layOut(t *testing.T, job Job, names []string, shard map[string][]byte) {
+	t.Helper()
+	channels := map[string]any{}
+	for name, data := range shard {
+		channels[name] = map[string]string{"TrainingInputMode": "File"}
+		dir := filepath.Join(h.Base, "input", "data", name)
+		require.NoError(t, os.MkdirAll(dir, 0o755))
+		if data != nil {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "part"), data, 0o644))
+		}
+	}
+	require.NoError(t, os.MkdirAll(filepath.Join(h.Base, "input", "config"), 0o755))
+	for name, v := range map[string]any{
+		"hyperparameters.json": job.HyperParameters, "inputdataconfig.json": channels,
+		"resourceconfig.json": map[string]any{"current_host": h.Name, "hosts": names},
+	} {
+		text, err := json.Marshal(v)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(h.Base, "input", "config", name), text, 0o644))
+	}
+}
+
+// Wait waits for the host's end and returns its exit status, -1 where it was killed.
+func (h *Host) Wait() int {
+	h.Cmd.Wait()
+	return h.Cmd.ProcessState.ExitCode()
+}
+
+// Log returns what the host has printed.
+func (h *Host) Log() string { return h.log.String() }
+
+// Failure returns the failure file, "" where there is none.
+func (h *Host) Failure(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(h.Base, "output", "failure"))
+	if !errors.Is(err, os.ErrNotExist) {
+		require.NoError(t, err)
+	}
+	return string(text)
+}
+
+// buffer is for one goroutine to write and another to read.
+type buffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
