@@ -8,6 +8,10 @@ import (
 	"syscall"
 )
 
+// Reserved is the name of the directory, in the channel's, that holds what an
+// unfinished Download has brought so far. No file may have it.
+const Reserved = workshop
+
 // workshop is a directory in the channel's, and so on its file system. Consumers
 // of channels skip its name.
 const (

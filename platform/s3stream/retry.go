@@ -65,3 +65,11 @@ func renewCredentials(client Client, asked time.Time, renewed *atomic.Int64) {
 		}
 	}
 }
+
+// Passing says whether a request that failed with err may fare better later, as none does that S3
+// found wrong, or that it denied.
+func Passing(err error) bool { return passing(err) }
+
+// Refused says whether S3 found a request itself wrong, such as for a bucket that does not exist or
+// lets nobody in.
+func Refused(err error) bool { return refused(err) }
