@@ -1,7 +1,7 @@
 // Package testenv finds what some tests need and a bare machine lacks: the shared data sets,
-// FUSE, a container engine. What is absent skips the test and says why; where the environment
-// variable ALGOSPEC_REQUIRE names it (a comma-separated list, or "all"), as on CI, its absence
-// fails the test instead.
+// FUSE, a browser, a container engine. What is absent skips the test and says why; where the
+// environment variable ALGOSPEC_REQUIRE names it (a comma-separated list, or "all"), as on CI, its
+// absence fails the test instead.
 package testenv
 
 import (
