@@ -1,110 +1,98 @@
 package platform
 
 import (
-	"archive/tar"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"path"
-	"path/filepath"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/feature/s3/transfermanager"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"golang.org/x/sync/errgroup"
 
-	"github.com/algospec/algospec/internal/atomicfile"
-	"github.com/algospec/algospec/platform/s3stream"
+	"github.com/algospec/algospec/platform/internal/upload"
 )
 
-// store packs dir into <OutputPath>/<job>/output/<name> (container contract, 4.5), streaming, and
-// returns that object's URI. An empty directory stores nothing.
-func (r *run) store(ctx context.Context, dir, name string) (uri string, err error) {
-	empty, err := atomicfile.Empty(dir)
-	if err != nil || empty {
-		return "", err
-	}
-	bucket, prefix, err := s3stream.ParseURI(r.job.OutputPath)
-	if err != nil {
-		return "", err
-	}
-	key := path.Join(prefix, r.job.Name, "output", name)
+// A hostDir is a directory of a host's tree.
+type hostDir struct {
+	host, path string
+	within     string // a directory above, out of which no link leads; "" means any may
+}
 
+// storeArchive stores what the directories hold together as one gzipped tar, made as it is sent. It reports
+// whether there was anything. Where hosts have files of the same name, that of the last counts, and
+// warn is told; it is told, too, of what is neither a file nor a link, which is left out. After an error there
+// is no new object.
+func storeArchive(ctx context.Context, client *s3.Client, bucket, key string, dirs []hostDir, warn func(string)) (stored bool, err error) {
+	all, err := merge(dirs, warn)
+	if err != nil {
+		return false, err
+	}
+	defer all.close()
+	if all.empty() {
+		return false, nil
+	}
 	archive, w := io.Pipe()
-	packed := make(chan struct{})
+	packed := make(chan error)
 	go func() {
-		defer close(packed)
-		w.CloseWithError(pack(w, dir))
+		err := pack(w, all.entries)
+		w.CloseWithError(err)
+		packed <- err
 	}()
-	_, err = transfermanager.New(r.job.S3).UploadObject(ctx, &transfermanager.UploadObjectInput{
-		Bucket: aws.String(bucket), Key: aws.String(key), Body: archive, ContentType: aws.String("application/x-tar"),
-	})
-	archive.CloseWithError(errors.New("the upload has ended")) // which ends pack, too, if it is not through
-	<-packed
-	if err != nil {
-		return "", err
+	err = upload.Stream(ctx, client, bucket, key, "application/x-tar", archive, packedSize(all.entries))
+	archive.CloseWithError(errUploaded) // which ends pack, too, if it is not through
+	if packErr := <-packed; packErr != nil && !errors.Is(packErr, errUploaded) {
+		err = packErr
 	}
-	return "s3://" + bucket + "/" + key, nil
+	return err == nil, err
 }
 
-// pack writes what is in dir as a gzipped tar, with names relative to dir, in their order.
-func pack(w io.Writer, dir string) error {
-	dir, err := filepath.EvalSymlinks(dir) // WalkDir would not go into a link
+var errUploaded = errors.New("the upload has ended")
+
+// storeFiles stores each file in the directories as an object of its own, whose key is prefix and the
+// file's name. It is otherwise as storeArchive, and leaves links out. After an error some of the objects may be there.
+func storeFiles(ctx context.Context, client *s3.Client, bucket, prefix string, dirs []hostDir, warn func(string)) (stored bool, err error) {
+	all, err := merge(dirs, warn)
 	if err != nil {
-		return err
+		return false, err
 	}
-	compressed := gzip.NewWriter(w)
-	archive := tar.NewWriter(compressed)
-	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || path == dir {
-			return err
+	defer all.close()
+	files := all.files(warn)
+	for _, f := range files {
+		if err := upload.CheckKey(prefix + f.name); err != nil {
+			return false, f.wrap(err)
 		}
-		if atomicfile.Unfinished(entry.Name()) {
-			return nil
+	}
+	group, uploads := errgroup.WithContext(ctx)
+	group.SetLimit(filesAtATime)
+	for _, f := range files {
+		if uploads.Err() != nil {
+			break
 		}
-		name, err := filepath.Rel(dir, path)
-		if err != nil {
-			return err
-		}
-		if err := packEntry(archive, path, name, entry); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		return nil
-	})
-	return errors.Join(err, archive.Close(), compressed.Close())
+		group.Go(func() error {
+			return f.wrap(upload.File(uploads, client, bucket, prefix+f.name, f.root, f.name, f.info))
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return false, err
+	}
+	if ctx.Err() != nil {
+		return false, context.Cause(ctx)
+	}
+	return len(files) > 0, nil
 }
 
-func packEntry(archive *tar.Writer, path, name string, entry fs.DirEntry) error {
-	info, err := entry.Info()
-	if err != nil {
-		return err
-	}
-	link := ""
-	if info.Mode().Type() == fs.ModeSymlink {
-		if link, err = os.Readlink(path); err != nil {
-			return err
+const filesAtATime = 4
+
+// files returns the regular ones, and warns of the others.
+func (m *merged) files(warn func(string)) (files []*entry) {
+	for _, e := range m.entries {
+		switch {
+		case e.info.Mode().IsRegular():
+			files = append(files, e)
+		case e.info.Mode().Type() == fs.ModeSymlink:
+			warn(fmt.Sprintf("%s of %s is not stored, as it is a symbolic link", shown(e.name), e.host))
 		}
 	}
-	header, err := tar.FileInfoHeader(info, link)
-	if err != nil {
-		return err
-	}
-	header.Name = filepath.ToSlash(name)
-	if info.IsDir() {
-		header.Name += "/"
-	}
-	// Who ran the job here means nothing elsewhere.
-	header.Uid, header.Gid, header.Uname, header.Gname = 0, 0, "", ""
-	if err := archive.WriteHeader(header); err != nil || !info.Mode().IsRegular() {
-		return err
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	_, err = io.Copy(archive, file)
-	return err
+	return files
 }

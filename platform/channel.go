@@ -19,8 +19,9 @@ type Channel struct {
 	S3DataDistributionType string   // FullyReplicated or ShardedByS3Key
 	Directory              string   // FileSystemDataSource: a directory of this machine, instead of S3URI
 	FileSystemAccessMode   string   // of Directory: ro or rw
+	InstanceGroupNames     []string // which groups' hosts get the channel; none means all
 
-	InputMode         string // Pipe, File or FastFile; File for a Directory
+	InputMode         string // Pipe, File or FastFile; File for a Directory. Hosts that get the same file share its bytes: it is not to be written
 	ContentType       string
 	CompressionType   string // None or Gzip, which is for pipes
 	RecordWrapperType string // None or RecordIO, which is for pipes

@@ -269,7 +269,7 @@ func TestP6NeverOpenedChannel(t *testing.T) {
 		test := result.Channels[1]
 		require.Positive(t, test.Unopened)
 		test.Unopened = 0
-		require.Equal(t, platform.ChannelProgress{Name: "test", Epoch: -1, EpochBytes: int64(len("test data"))}, test)
+		require.Equal(t, platform.ChannelProgress{Host: "algo-1", Name: "test", Epoch: -1, EpochBytes: int64(len("test data"))}, test)
 	}
 	for name, policy := range policies() {
 		t.Run(name, func(t *testing.T) { test(t, policy, func(job platform.Job) platform.Job { return job }) })

@@ -32,17 +32,18 @@ func (p *pipe) diagnose() string {
 }
 
 // diagnose looks at the pipes again and again until ctx is done, and logs each problem once.
-func (r *run) diagnose(ctx context.Context, stall time.Duration, logger *slog.Logger) {
+func (a *attempt) diagnose(ctx context.Context, stall time.Duration, logger *slog.Logger) {
+	pipes := a.pipes()
 	ticker := time.NewTicker(max(time.Millisecond, stall/4))
 	defer ticker.Stop()
-	logged := make([]string, len(r.pipes))
+	logged := make([]string, len(pipes))
 	for {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
 			return
 		}
-		for i, p := range r.pipes {
+		for i, p := range pipes {
 			if problem := p.diagnose(); problem != "" && problem != logged[i] {
 				logged[i] = problem
 				logger.WarnContext(ctx, problem)

@@ -2,35 +2,68 @@ package platform
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"maps"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"slices"
+	"runtime"
+	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
-	"github.com/algospec/algospec"
-	"github.com/algospec/algospec/internal/rusage"
+	"github.com/algospec/algospec/platform/checkpoints"
 )
+
+// A host is one of an attempt's.
+type host struct {
+	member
+	run   *attempt
+	tree  hostTree
+	log   *hostLog
+	pipes []*pipe
+	views []*view // of channels that are directories
+
+	mirror *checkpoints.Mirror // of the checkpoint directory, nil without one
+
+	left <-chan error // tells when a trainer ends that was left behind; else nil
+}
 
 // A hostEnd is how the algorithm on a host ended.
 type hostEnd struct {
+	host    string
+	at      time.Time
+	told    error  // why it was to end already, nil where it ended by itself
 	code    int    // its exit status, 128+n when signal n killed it
+	killed  bool   // by a signal that did not come from the platform
 	maxRSS  int64  // bytes
-	failure string // why it failed, where no failure file says so
+	failure string // why it failed: its failure file, or what the platform knows
 	err     error  // why it could not be run or waited for
 }
 
-// runHost runs the algorithm. When ctx is done it is told to stop, and killed after the grace.
-func (r *run) runHost(ctx context.Context) hostEnd {
-	if r.job.Trainer != nil {
-		return r.runTrainer(ctx)
+func (e hostEnd) bad() bool     { return e.code != 0 || e.err != nil }
+func (e hostEnd) wasTold() bool { return e.told != nil }
+
+// train runs the algorithm. When ctx is done it is told to stop, and killed after the grace.
+func (h *host) train(ctx context.Context) hostEnd {
+	var end hostEnd
+	switch {
+	case h.run.job.Trainer != nil:
+		end = h.runTrainer(ctx)
+	case h.run.job.Image != "":
+		end = h.runContainer(ctx)
+	default:
+		end = h.runCommand(ctx)
 	}
-	return r.runCommand(ctx)
+	if text := h.tree.failureText(); text != "" {
+		end.failure = text
+	}
+	return end
+}
+
+// graceAfter is how long an algorithm that is to stop for this reason has before it is killed.
+func (h *host) graceAfter(reason error) time.Duration {
+	if reason == errInterrupted && h.run.job.Unannounced {
+		return 0
+	}
+	return h.run.job.grace()
 }
 
 func (j *Job) grace() time.Duration {
@@ -40,126 +73,74 @@ func (j *Job) grace() time.Duration {
 	return j.Grace
 }
 
-// environment is what the container's process sees (container contract, 1.5).
-func (r *run) environment() map[string]string {
-	env := map[string]string{
-		"TRAINING_JOB_NAME":           r.job.Name,
-		"TRAINING_JOB_ARN":            "arn:aws:sagemaker:us-east-1:000000000000:training-job/" + strings.ToLower(r.job.Name),
-		"AWS_REGION":                  "us-east-1",
-		"SAGEMAKER_BASE_DIR":          r.tree.path(),
-		"SAGEMAKER_METRICS_DIRECTORY": r.tree.path("output/metrics/sagemaker"),
-		"PATH":                        os.Getenv("PATH"),
-		"HOME":                        os.Getenv("HOME"),
+// argv is what an algorithm is started with (container contract, 1.1). An image's own entry point is
+// left out.
+func (j *Job) argv() []string {
+	argv, arguments := j.Command, j.Arguments
+	if len(j.Entrypoint) > 0 {
+		argv = j.Entrypoint
+	} else if arguments == nil {
+		arguments = []string{"train"}
 	}
-	maps.Copy(env, r.job.Environment)
+	return append(argv[:len(argv):len(argv)], arguments...)
+}
+
+// arn is the job's TrainingJobArn.
+func (j *Job) arn() string {
+	if j.ARN != "" {
+		return j.ARN
+	}
+	return "arn:aws:sagemaker:us-east-1:000000000000:training-job/" + strings.ToLower(j.Name)
+}
+
+// region is the job's, from its ARN.
+func (j *Job) region() string {
+	if parts := strings.Split(j.arn(), ":"); len(parts) > 3 && parts[3] != "" {
+		return parts[3]
+	}
+	return "us-east-1"
+}
+
+// environment is what the algorithm sees (container contract, 1.5), and what it takes to find its
+// tree and its peers where it is no container.
+func (h *host) environment() map[string]string {
+	job := &h.run.job
+	env := map[string]string{
+		"TRAINING_JOB_NAME":           job.Name,
+		"TRAINING_JOB_ARN":            job.arn(),
+		"AWS_REGION":                  job.region(),
+		"SAGEMAKER_METRICS_DIRECTORY": h.seen(h.tree.path("output/metrics/sagemaker")),
+		"DMLC_INTERFACE":              h.network(),
+		"ALGOSPEC_ATTEMPT":            strconv.Itoa(h.run.number),
+	}
+	if job.Image != "" {
+		maps.Copy(env, job.Environment)
+		return env
+	}
+	env["PATH"], env["HOME"] = os.Getenv("PATH"), os.Getenv("HOME")
+	maps.Copy(env, job.Environment)
+	env["SAGEMAKER_BASE_DIR"] = h.tree.path() // whatever the user sets: by it strays are found
+	if len(h.run.members) > 1 {
+		env[hostsVariable] = hostsValue(h.run.members)
+	}
 	return env
 }
 
-// runTrainer runs the algorithm as a goroutine.
-func (r *run) runTrainer(ctx context.Context) hostEnd {
-	env := r.environment()
-	trainerCtx, stop := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer stop(nil)
-	ended := make(chan error, 1)
-	go func() {
-		err := errGoexit
-		defer func() { ended <- err }()
-		err = algospec.Run(trainerCtx, r.job.Trainer, algospec.Options{
-			BaseDir: r.tree.path(), Stdout: r.log, Getenv: func(key string) string { return env[key] },
-		})
-	}()
-	select {
-	case err := <-ended:
-		return trainerEnd(err)
-	case <-ctx.Done():
+// seen returns a path in the tree as the algorithm sees it.
+func (h *host) seen(path string) string {
+	if rest, ok := strings.CutPrefix(path, h.tree.path()); ok && h.run.job.Image != "" {
+		return base + rest
 	}
-	stop(algospec.ErrStopped)
-	timer := time.NewTimer(r.job.grace())
-	defer timer.Stop()
-	select {
-	case err := <-ended:
-		return trainerEnd(err)
-	case <-timer.C:
-		// A goroutine cannot be killed; it is left behind, and what it logs from now on is dropped.
-		r.left = ended
-		fmt.Fprintf(r.log, "platform: the trainer did not return within %v of being stopped\n", r.job.grace())
-		return hostEnd{code: 128 + int(syscall.SIGKILL)}
-	}
+	return path
 }
 
-func trainerEnd(err error) hostEnd {
-	end := hostEnd{code: algospec.ExitStatus(err)}
-	if err == errGoexit {
-		end.failure = err.Error()
+// network is the name of the interface by which the host's peers are reached.
+func (h *host) network() string {
+	if h.run.job.Image != "" {
+		return "eth0"
 	}
-	return end
-}
-
-// errGoexit is the end of a trainer that calls runtime.Goexit, as t.FailNow does in a test.
-var errGoexit = errors.New("the trainer ended its goroutine")
-
-// runCommand runs the algorithm as a child process, in a process group of its own.
-func (r *run) runCommand(ctx context.Context) hostEnd {
-	path, err := exec.LookPath(r.job.Command[0])
-	if err == nil {
-		path, err = filepath.Abs(path)
+	if runtime.GOOS == "linux" {
+		return "lo"
 	}
-	if err != nil {
-		return hostEnd{err: err}
-	}
-	cmd := exec.Command(path, append(slices.Clone(r.job.Command[1:]), "train")...)
-	env := r.environment()
-	for _, key := range slices.Sorted(maps.Keys(env)) {
-		cmd.Env = append(cmd.Env, key+"="+env[key])
-	}
-	cmd.Dir = "/"
-	cmd.Stdout, cmd.Stderr = r.log, r.log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.WaitDelay = 5 * time.Second // for grandchildren that keep the log open
-	if err := cmd.Start(); err != nil {
-		return hostEnd{err: err}
-	}
-	group := -cmd.Process.Pid
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	err = r.awaitEnd(ctx, ended, group)
-	syscall.Kill(group, syscall.SIGKILL) // what the process has started goes with it
-	return commandEnd(cmd.ProcessState, err)
-}
-
-// awaitEnd waits for the process; when ctx is done it sends SIGTERM and, after the grace, SIGKILL.
-func (r *run) awaitEnd(ctx context.Context, ended <-chan error, group int) error {
-	select {
-	case err := <-ended:
-		return err
-	case <-ctx.Done():
-	}
-	syscall.Kill(group, syscall.SIGTERM)
-	timer := time.NewTimer(r.job.grace())
-	defer timer.Stop()
-	select {
-	case err := <-ended:
-		return err
-	case <-timer.C:
-	}
-	syscall.Kill(group, syscall.SIGKILL)
-	return <-ended
-}
-
-func commandEnd(state *os.ProcessState, err error) hostEnd {
-	var end hostEnd
-	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited && !errors.Is(err, exec.ErrWaitDelay) {
-		end.err = err
-	}
-	if state == nil {
-		return end
-	}
-	end.code = state.ExitCode()
-	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		end.code = 128 + int(status.Signal())
-	}
-	if usage, ok := state.SysUsage().(*syscall.Rusage); ok {
-		end.maxRSS = rusage.MaxRSS(usage)
-	}
-	return end
+	return "lo0"
 }

@@ -3,12 +3,10 @@ package platform
 import (
 	"context"
 	"fmt"
-	"os"
+	"path/filepath"
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/algospec/algospec/platform/fastfile"
-	"github.com/algospec/algospec/platform/filemode"
 	"github.com/algospec/algospec/platform/s3stream"
 )
 
@@ -16,7 +14,6 @@ import (
 type input struct {
 	Channel
 	listing s3stream.Listing
-	size    int64 // bytes of an epoch, as far as the list says
 	files   []s3stream.File
 }
 
@@ -38,16 +35,16 @@ func (j *Job) list(ctx context.Context) ([]input, error) {
 
 func (in *input) list(ctx context.Context, client s3stream.Client) (err error) {
 	switch {
-	case in.Directory != "":
-		return nil
+	case in.Directory != "": // a mount takes no other
+		in.Directory, err = filepath.Abs(in.Directory)
+		return err
 	case in.S3DataType == augmentedData:
 		in.listing, err = s3stream.ReadAugmented(ctx, client, in.S3URI, in.AttributeNames)
 		return err
 	case in.S3DataType == manifestData:
 		return in.listManifest(ctx, client)
 	case in.InputMode == pipeMode:
-		objects, err := s3stream.List(ctx, client, in.S3URI)
-		in.listing, in.size = objects, objects.Size()
+		in.listing, err = s3stream.List(ctx, client, in.S3URI)
 		return err
 	}
 	objects, err := s3stream.ListTree(ctx, client, in.S3URI)
@@ -68,16 +65,17 @@ func (in *input) listManifest(ctx context.Context, client s3stream.Client) error
 		return err
 	}
 	if in.InputMode == pipeMode {
-		in.listing, in.size = manifest.Objects, manifest.Objects.Size()
+		in.listing = manifest.Objects
 		return nil
 	}
 	in.files, err = s3stream.LayoutManifest(manifest.Prefix, manifest.Objects, false)
 	return err
 }
 
-// stream is the Source of a pipe's epochs.
-func (in *input) stream(j *Job, share int) *s3stream.Source {
+// stream is the Source of a pipe's epochs, of which the host gets a shard.
+func (in *input) stream(j *Job, share int, shard s3stream.Shard) *s3stream.Source {
 	opts := j.stream()
+	opts.Shard = shard
 	if opts.ReadAhead == 0 {
 		opts.ReadAhead = 256 << 20
 	}
@@ -90,6 +88,15 @@ func (in *input) stream(j *Job, share int) *s3stream.Source {
 	return s3stream.NewSource(j.S3, in.listing, opts)
 }
 
+// size returns the bytes of an epoch of a shard, as far as the list says.
+func (in *input) size(shard s3stream.Shard) int64 {
+	objects, ok := in.listing.(s3stream.Objects)
+	if !ok {
+		return 0
+	}
+	return shard.Objects(objects).Size()
+}
+
 // stream is how objects are fetched, for channels of all modes.
 func (j *Job) stream() s3stream.Options {
 	opts := j.Stream
@@ -99,92 +106,33 @@ func (j *Job) stream() s3stream.Options {
 	return opts
 }
 
-// provide makes the channels appear in the tree: directories whole, pipes as far as they are made
-// before the algorithm starts.
-func (r *run) provide(ctx context.Context, inputs []input, w *watcher) error {
-	piped := 0
-	for i := range inputs {
-		if inputs[i].InputMode == pipeMode {
-			piped++
-		}
+// filesOf returns a shard of the channel's files.
+func (in *input) filesOf(shard s3stream.Shard) []s3stream.File {
+	if shard.Count <= 1 {
+		return in.files
 	}
-	for i := range inputs {
-		if in := &inputs[i]; in.InputMode == pipeMode {
-			r.pipes = append(r.pipes, r.newPipe(in, in.stream(&r.job, piped), w))
-		}
+	var files []s3stream.File
+	for i := range shard.Of(len(in.files)) {
+		files = append(files, in.files[i])
 	}
-	if err := r.download(ctx, inputs); err != nil {
-		return err
-	}
-	for i := range inputs {
-		in := &inputs[i]
-		if in.InputMode == pipeMode || in.downloaded() {
-			continue
-		}
-		if err := r.view(ctx, in); err != nil {
-			return fmt.Errorf("channel %s: %w", in.Name, err)
-		}
-	}
-	return nil
+	return files
 }
 
-func (r *run) newPipe(in *input, source *s3stream.Source, w *watcher) *pipe {
-	p := &pipe{
-		path: r.tree.channel(in.Name), workshop: r.tree.workshop(), watcher: w,
-		name: in.Name, size: in.size, source: source, began: r.began,
-		lookAhead: r.job.LookAhead.fork(), stall: r.job.stall(), logger: r.job.logger(),
-	}
-	p.reading.Store(-1)
-	return p
+// hasList says whether a file beside the channel lists its objects.
+func (c Channel) hasList() bool {
+	return c.InputMode == fileMode && c.S3DataType == prefixData && c.Directory == ""
 }
 
-// A view is a channel's directory that must be taken away before the tree is.
-type view struct {
-	close func() error
-	err   func() error // what kept its files from being read, nil if nothing did
-}
+// listSuffix ends the name of the list, after the channel's.
+const listSuffix = "-manifest"
 
-// view makes a channel's directory appear.
-func (r *run) view(ctx context.Context, in *input) error {
-	dir := r.tree.channel(in.Name)
-	if in.Directory != "" {
-		mount, err := filemode.Link(dir, in.Directory, in.FileSystemAccessMode == readOnly)
-		if err != nil {
-			return err
-		}
-		r.views = append(r.views, &view{mount.Close, func() error { return nil }})
-		return nil
+// listText returns the text of the channel's list: the prefix as asked for, and every object of the channel,
+// before sharding (container contract, 1.4).
+func (in *input) listText() []byte {
+	_, prefix, _ := s3stream.ParseURI(in.S3URI)
+	text := []byte(prefix + "\n")
+	for _, f := range in.files {
+		text = fmt.Appendf(text, "s3://%s/%s\n", f.Object.Bucket, f.Object.Key)
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	// The view outlives ctx: an algorithm that is told to stop may read on until it ends.
-	fs, err := fastfile.Mount(context.WithoutCancel(ctx), dir, r.job.S3, in.files, fastfile.Options{Stream: r.job.stream()})
-	if err != nil {
-		return err
-	}
-	r.views = append(r.views, &view{fs.Close, func() error {
-		if err := fs.Err(); err != nil {
-			return fmt.Errorf("channel %s: %w", in.Name, err)
-		}
-		return nil
-	}})
-	return nil
-}
-
-// unprovided is the end of a job whose channels could not be made.
-func (r *run) unprovided(ctx context.Context, err error) (*Result, error) {
-	if ctx.Err() != nil {
-		return &Result{}, stopped(ctx)
-	}
-	return &Result{}, &FailedError{Job: r.job.Name, Reason: dataReason(err), Err: err}
-}
-
-// closeInputs takes the views away, which comes before the tree is removed.
-func (r *run) closeInputs() {
-	for _, v := range r.views {
-		if err := v.close(); err != nil {
-			r.job.logger().Warn("a channel's directory could not be taken away", "error", err)
-		}
-	}
+	return text
 }

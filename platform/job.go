@@ -1,14 +1,8 @@
 package platform
 
 import (
-	"errors"
-	"fmt"
 	"io"
 	"log/slog"
-	"os/exec"
-	"regexp"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -21,28 +15,68 @@ import (
 // A Job describes a training job in the terms of CreateTrainingJob, and how to run it here.
 type Job struct {
 	Name              string // TrainingJobName
+	ARN               string // TrainingJobArn; "" means one of us-east-1 and account 000000000000. Its region is the job's
 	HyperParameters   hyperparams.Map
 	Channels          []Channel // InputDataConfig; at most 20
 	OutputPath        string    // S3OutputPath, s3://bucket/prefix
+	OutputCompression string    // OutputDataConfig's CompressionType: GZIP (or "") or NONE
 	Environment       map[string]string
 	MetricDefinitions []MetricDefinition
 
-	// The algorithm: a program, started with the further argument "train", or a function in this
-	// process, which cannot be killed.
-	Command []string
-	Trainer algospec.Trainer
+	// The hosts, each of which runs the same algorithm. Groups stand instead of the other two.
+	InstanceCount  int    // 0 means 1
+	InstanceType   string // told to the algorithm; "" means "local"
+	InstanceGroups []InstanceGroup
+
+	// The algorithm is one of: a program; an image, run by podman or docker; a function in this
+	// process, which cannot be killed. Program and image are started with the further argument "train",
+	// unless Entrypoint or Arguments say otherwise (container contract, 1.1).
+	Command    []string
+	Image      string
+	Trainer    algospec.Trainer
+	Entrypoint []string // ContainerEntrypoint: instead of Command or the image's entry point
+	Arguments  []string // ContainerArguments: instead of "train"
+
+	MaxRuntime  time.Duration // MaxRuntimeInSeconds: the job is stopped after so much training, over all attempts; 0 means no limit
+	MaxWait     time.Duration // MaxWaitTimeInSeconds: a spot job is stopped after so much time in all; 0 means no limit
+	Spot        bool          // EnableManagedSpotTraining: an interrupted job starts again
+	Retries     int           // MaximumRetryAttempts: how often a job starts again that failed with an InternalServerError
+	Checkpoints Checkpoints   // CheckpointConfig
 
 	S3        *s3.Client       // where channels and output are
 	Stream    s3stream.Options // how channels are fetched; of its ReadAhead each gets an equal part, and what a Channel says counts
 	Downloads string           // where File-mode channels gather, on Dir's file system, so that a job of the same name goes on after a crash or a stop; "" means the tree, which is removed
-	Dir       string           // where the host's tree is made, in a directory of its own; "" means the system's for temporary files
+	Dir       string           // where the hosts' trees are made, in a directory of the job's own; "" means the system's for temporary files
 	Grace     time.Duration    // between SIGTERM and SIGKILL; 0 means 120 s
-	Log       io.Writer        // gets the algorithm's lines as they come; nil discards them
-	Progress  func(Progress)   // called a few times a second, from one goroutine, while the algorithm runs
+
+	Log        io.Writer        // gets the algorithm's lines as they come, those of several hosts after "algo-1 | "; nil discards them
+	Line       func(Line)       // called with each line of the log, from one goroutine at a time
+	Metric     func(Metric)     // called with each value that MetricDefinitions find, from one goroutine at a time
+	Transition func(Transition) // called when the secondary status changes, and again when its message does, from one goroutine at a time
+	Progress   func(Progress)   // called a few times a second, from one goroutine, while the job runs
 
 	LookAhead LookAhead     // when the pipe of the next epoch appears; the zero value is Eager
 	Stall     time.Duration // how long the reader of an epoch out of turn waits before that is reported; 0 means 30 s
 	Logger    *slog.Logger  // told what the platform notices about the reading of pipes, and of requests that fail where Stream has no Logger; nil discards
+
+	NetworkIsolation    bool // EnableNetworkIsolation: containers reach each other and nothing else; processes are not kept from anything
+	OutputFromFirstHost bool // output/data is taken from the first host only, as real jobs were seen to do, and not from all, as documented
+	Unannounced         bool // spot interruptions come as SIGKILL, without SIGTERM before
+}
+
+// An InstanceGroup is the hosts of one type in a heterogeneous cluster.
+type InstanceGroup struct {
+	Name          string // InstanceGroupName
+	InstanceType  string
+	InstanceCount int
+}
+
+// Checkpoints are copied from S3 to each host before the algorithm starts, and from there to S3
+// while it runs (container contract, 1.8).
+type Checkpoints struct {
+	S3URI     string        // s3://bucket/prefix; "" means no checkpoints
+	LocalPath string        // "" means /opt/ml/checkpoints; an absolute path, below the host's tree where hosts are no containers
+	Interval  time.Duration // between looks for changed files; 0 means 1 s
 }
 
 // A MetricDefinition scrapes a metric from the algorithm's log: the first group of Regex (RE2), where
@@ -53,13 +87,14 @@ type MetricDefinition struct {
 
 // Progress is how far a running job has come.
 type Progress struct {
-	Elapsed                time.Duration // since Run was called
-	Downloaded, ToDownload int64         // bytes of File-mode channels, which come before the algorithm starts
-	Channels               []ChannelProgress
+	Elapsed                time.Duration     // since Run was called
+	Downloaded, ToDownload int64             // bytes of File-mode channels, which come before the algorithm starts
+	Channels               []ChannelProgress // of each host in turn
 }
 
 // ChannelProgress is how much of a channel the algorithm has taken.
 type ChannelProgress struct {
+	Host       string
 	Name       string
 	Epoch      int           // the epoch being read; -1 before the first
 	Bytes      int64         // delivered, over all epochs, without what a reader that left was seen to leave in the pipe
@@ -76,78 +111,23 @@ type ChannelProgress struct {
 
 // A Result is what a job left behind.
 type Result struct {
-	ModelArtifacts string             // S3 URI of model.tar.gz; "" when the model directory was empty
-	Output         string             // S3 URI of output.tar.gz; "" when output/data was empty
-	Metrics        map[string]float64 // FinalMetricDataList: the last value of each
-	Channels       []ChannelProgress  // as they were at the end
-	ExitCode       int
-	MaxRSS         int64         // the process's peak memory in bytes; 0 for a Trainer
-	TrainingTime   time.Duration // from the algorithm's start to its end
+	SecondaryStatus SecondaryStatus    // how it ended: Completed, Failed, Stopped, MaxRuntimeExceeded or MaxWaitTimeExceeded
+	Transitions     []Transition       // in the order of time
+	ModelArtifacts  string             // S3 URI of model.tar.gz, or of the prefix of its files; "" when the model directories were empty
+	Output          string             // S3 URI of output.tar.gz, likewise; "" when output/data was empty
+	Metrics         map[string]float64 // FinalMetricDataList: the last value of each
+	Channels        []ChannelProgress  // as they were at the end
+	Hosts           []HostResult       // of the last attempt, in their order
+	Attempts        int                // how often the algorithm was started
+	ExitCode        int                // of the host that failed the job, or else the first that is not 0
+	MaxRSS          int64              // the largest process's peak memory in bytes; 0 for a Trainer or an image
+	TrainingTime    time.Duration      // from the algorithm's start to its end, over all attempts
+	BillableTime    time.Duration      // from the first download or start to the last upload, less what passed between attempts
 }
 
-// jobName is what the API allows (CreateTrainingJob, TrainingJobName).
-var jobName = regexp.MustCompile(`^[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}$`)
-
-const maxChannels = 20
-
-// validate returns everything that is wrong with the description.
-func (j *Job) validate() error {
-	var problems []error
-	bad := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
-	if !jobName.MatchString(j.Name) {
-		bad("job name %.70q: want 1 to 63 letters, digits and inner hyphens", j.Name)
-	}
-	if (len(j.Command) == 0) == (j.Trainer == nil) {
-		bad("want one of Command and Trainer")
-	}
-	if len(j.Command) > 0 {
-		if _, err := exec.LookPath(j.Command[0]); err != nil {
-			bad("%w", err)
-		}
-	}
-	if j.S3 == nil {
-		bad("no S3 client")
-	}
-	if _, _, err := s3stream.ParseURI(j.OutputPath); err != nil {
-		bad("output path %q: %w", j.OutputPath, err)
-	}
-	if len(j.Channels) > maxChannels {
-		bad("%d channels; at most %d", len(j.Channels), maxChannels)
-	}
-	seen := map[string]bool{}
-	for _, c := range j.Channels {
-		if seen[c.Name] {
-			bad("channel %s: twice", c.Name)
-		}
-		seen[c.Name] = true
-		c.validate(func(format string, args ...any) {
-			bad("channel %.70s: %w", c.Name, fmt.Errorf(format, args...))
-		})
-	}
-	j.validateTree(bad)
-	if _, err := compileMetrics(j.MetricDefinitions); err != nil {
-		bad("%w", err)
-	}
-	if len(problems) > 0 {
-		return fmt.Errorf("platform: %w", errors.Join(problems...))
-	}
-	return nil
-}
-
-// validateTree reports directories of channels that stand where another channel's pipe of some epoch
-// is to appear.
-func (j *Job) validateTree(bad func(format string, args ...any)) {
-	pipes := map[string]bool{}
-	for _, c := range j.Channels {
-		pipes[c.Name] = c.withDefaults().InputMode == pipeMode
-	}
-	for _, c := range j.Channels {
-		i := strings.LastIndexByte(c.Name, '_')
-		if pipes[c.Name] || i < 0 || !pipes[c.Name[:i]] {
-			continue
-		}
-		if n, err := strconv.Atoi(c.Name[i+1:]); err == nil && strconv.Itoa(n) == c.Name[i+1:] {
-			bad("channel %s: its directory has the name of a pipe of channel %s", c.Name, c.Name[:i])
-		}
-	}
+// A HostResult is how the algorithm ended on a host.
+type HostResult struct {
+	Host     string
+	ExitCode int
+	MaxRSS   int64 // bytes
 }

@@ -22,6 +22,7 @@ type pipe struct {
 	path      string // without the epoch
 	workshop  string // where pipes are made ready
 	watcher   *watcher
+	host      string
 	name      string
 	size      int64 // of an epoch
 	source    channel.Source
@@ -48,7 +49,7 @@ func (p *pipe) progress() ChannelProgress {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return ChannelProgress{
-		Name: p.name, Epoch: int(p.reading.Load()), EpochBytes: p.size,
+		Host: p.host, Name: p.name, Epoch: int(p.reading.Load()), EpochBytes: p.size,
 		Bytes: p.bytes.Load(), FirstByte: time.Duration(p.firstByte.Load()),
 		Opens: int(p.opens.Load()), Abandoned: int(p.abandoned.Load()), Problem: p.problem,
 		Unopened: times[unopened], Starved: times[starved], Blocked: times[blocked],

@@ -11,7 +11,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -201,47 +200,6 @@ func TestADelayComesFromTheGeneratorAndKeepsItsLimit(t *testing.T) {
 		require.ErrorIs(t, seeded().fork().wait(ctx), context.Canceled)
 	})
 }
-
-func TestFailureReasonsHaveTheServicesShape(t *testing.T) {
-	long := strings.Repeat("é", 2000)
-	for _, c := range []struct {
-		text string
-		code int
-		want string
-	}{
-		{"", 1, "AlgorithmError: , exit code: 1"},
-		{"it broke", 1, "AlgorithmError: it broke, exit code: 1"},
-		{"bad data", 2, "ClientError: bad data, exit code: 2"},
-		{"ClientError: k", 2, "ClientError: k, exit code: 2"},
-		{"AlgorithmError: x", 2, "AlgorithmError: x, exit code: 2"},
-		{"", 137, "AlgorithmError: , exit code: 137"},
-		{long, 1, "AlgorithmError: " + strings.Repeat("é", 1024-16-14) + ", exit code: 1"},
-	} {
-		require.Equal(t, c.want, containerReason(c.text, c.code))
-	}
-}
-
-func TestTheLogIsPassedOnByLinesHoweverItIsWritten(t *testing.T) {
-	metrics, err := compileMetrics([]MetricDefinition{{"loss", `loss=(\S+)`}})
-	require.NoError(t, err)
-	var got []string
-	log := &logLines{metrics: metrics, to: writerFunc(func(b []byte) (int, error) {
-		got = append(got, string(b))
-		return len(b), nil
-	})}
-	for _, part := range []string{"one\ntw", "o loss=", "0.5\nloss=nan\nloss=", "0.25 \nloss=x\n", "last"} {
-		n, err := log.Write([]byte(part))
-		require.NoError(t, err)
-		require.Equal(t, len(part), n)
-	}
-	log.close()
-	require.Equal(t, []string{"one\n", "two loss=0.5\n", "loss=nan\n", "loss=0.25 \n", "loss=x\n", "last\n"}, got)
-	require.Equal(t, map[string]float64{"loss": 0.25}, log.values())
-}
-
-type writerFunc func(b []byte) (int, error)
-
-func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 
 // The benchmarks below read the same 64 MiB: BareFIFO is the yardstick, one writer and one reader
 // with nothing between them.

@@ -35,13 +35,17 @@ func TestMain(m *testing.M) {
 	if os.Getenv("PLATFORM_TEST_CONTAINER") != "" {
 		algospec.Main(container)
 	}
+	if url := os.Getenv("PLATFORM_TEST_PLATFORM"); url != "" {
+		killable(url, os.Getenv("PLATFORM_TEST_DIR"))
+	}
 	goleak.VerifyTestMain(m)
 }
 
 type params struct {
-	Mode   string `default:"read" enum:"read,killed,stop,deaf,panic,nothing,output,exit,script"`
+	Mode   string `default:"read" enum:"read,killed,stop,deaf,panic,nothing,output,exit,script,peers,fails,steps"`
 	Epochs int    `default:"1"`
 	Script string `default:""`
+	Host   string `default:""` // which one fails
 }
 
 // container is the algorithm of these tests, run in both ways: it saves a digest of its
@@ -50,6 +54,12 @@ func container(ctx context.Context, job *algospec.Job, p params) error {
 	switch p.Mode {
 	case "script":
 		return runScript(ctx, job, p.Script)
+	case "peers":
+		return meetPeers(ctx, job)
+	case "fails":
+		return failOn(ctx, job, p.Host)
+	case "steps":
+		return countSteps(ctx, job, p.Epochs)
 	case "nothing":
 		return nil
 	case "panic":
@@ -283,10 +293,10 @@ func TestAJobThatCannotStartIsRefused(t *testing.T) {
 		`channel train: "/tmp/x": not of the form s3://bucket/prefix`: func(j *platform.Job) { j.Channels[0].S3URI = "/tmp/x" },
 		`output path "": not of the form s3://bucket/prefix`:          func(j *platform.Job) { j.OutputPath = "" },
 		`exec: "./no-such-program"`:                                   func(j *platform.Job) { j.Trainer, j.Command = nil, []string{"./no-such-program"} },
-		"want one of Command and Trainer":                             func(j *platform.Job) { j.Command = []string{"x"} },
+		"want one of Command, Image and Trainer":                      func(j *platform.Job) { j.Command = []string{"x"} },
 		"no S3 client":                                                func(j *platform.Job) { j.S3 = nil },
 		`metric m: no group for the value in "x"`:                     func(j *platform.Job) { j.MetricDefinitions = []platform.MetricDefinition{{Name: "m", Regex: "x"}} },
-		"metric m: error parsing regexp":                              func(j *platform.Job) { j.MetricDefinitions = []platform.MetricDefinition{{Name: "m", Regex: "(?=x)"}} },
+		"metric m: \"(?=x)\": look-around":                            func(j *platform.Job) { j.MetricDefinitions = []platform.MetricDefinition{{Name: "m", Regex: "(?=x)"}} },
 		`No S3 objects found under S3 URL "s3://data/none"`:           func(j *platform.Job) { j.Channels[0].S3URI = "s3://data/none" },
 	} {
 		t.Run(want, func(t *testing.T) {

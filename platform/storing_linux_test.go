@@ -1,11 +1,14 @@
 package platform_test
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -14,8 +17,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/algospec/algospec"
+	"github.com/algospec/algospec/hyperparams"
 	"github.com/algospec/algospec/platform"
 	"github.com/algospec/algospec/platform/filemode"
+	"github.com/algospec/algospec/platform/s3stream"
 	"github.com/algospec/algospec/platform/s3test"
 )
 
@@ -50,14 +55,17 @@ func TestNoEpochIsReadWhileFilesAreDownloaded(t *testing.T) {
 			first = &p
 		}
 	}
+	server.SetFault(onGet("test/part", s3test.Fault{Delay: 500 * time.Millisecond})) // more than a report's interval
 	_, err := run(t, t.Context(), job)
 	require.NoError(t, err)
 	require.Equal(t, -1, first.Channels[0].Epoch)
 }
 
-func TestAFileThatCannotBeStoredIsNamed(t *testing.T) {
+func TestASocketIsNotStoredAndTold(t *testing.T) {
 	server := newServer(t)
 	job := newJob(t, server)
+	var log bytes.Buffer
+	job.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	job.Trainer = func(_ context.Context, j *algospec.Job) error {
 		l, err := net.Listen("unix", filepath.Join(j.Getenv("SAGEMAKER_BASE_DIR"), "model", "sock"))
 		if err == nil {
@@ -66,8 +74,30 @@ func TestAFileThatCannotBeStoredIsNamed(t *testing.T) {
 		}
 		return err
 	}
-	_, err := run(t, t.Context(), job)
-	require.ErrorContains(t, err, "sock:")
+	result, err := run(t, t.Context(), job)
+	require.NoError(t, err)
+	require.Empty(t, result.ModelArtifacts, "there was nothing else")
+	require.Contains(t, log.String(), "sock of algo-1 is not stored, as it is no regular file")
+}
+
+func TestUncompressedOutputIsAnObjectPerFile(t *testing.T) {
+	server := newServer(t)
+	job := newJob(t, server)
+	job.OutputCompression = "NONE"
+	job.HyperParameters = hyperparams.Map{"mode": "output"}
+	result, err := run(t, t.Context(), job)
+	require.NoError(t, err)
+	require.True(t, strings.HasSuffix(result.ModelArtifacts, "/"+job.Name+"/output/model/"), result.ModelArtifacts)
+	require.True(t, strings.HasSuffix(result.Output, "/"+job.Name+"/output/data/"), result.Output)
+	for uri, want := range map[string][]string{result.ModelArtifacts: {"name", "train"}, result.Output: {"plots/loss.txt"}} {
+		objects, err := s3stream.List(t.Context(), server.Client(), uri)
+		require.NoError(t, err)
+		var names []string
+		for _, o := range objects {
+			names = append(names, strings.TrimPrefix("s3://"+o.Bucket+"/"+o.Key, uri))
+		}
+		require.Equal(t, want, names)
+	}
 }
 
 func TestAModelDirectoryThatIsALinkIsStored(t *testing.T) {

@@ -5,80 +5,116 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/algospec/algospec/channel"
-	"github.com/algospec/algospec/cluster"
 	"github.com/algospec/algospec/hyperparams"
 )
 
-// host is the name of the only host.
-const host = "algo-1"
+// treePrefix begins the name of a tree, before the job's.
+const treePrefix = "algospec-"
 
-// A tree is a host's directory, /opt/ml to its container (container contract, 1.2).
+// A tree holds the hosts' directories of one attempt, and what is theirs out of their sight.
 type tree struct{ root string }
 
-// layOut makes the tree and writes the configuration.
-func (j *Job) layOut() (*tree, error) {
-	root, err := os.MkdirTemp(j.Dir, "algospec-"+j.Name+"-")
+// newTree makes an empty tree.
+func newTree(j *Job) (tree, error) {
+	root, err := os.MkdirTemp(j.Dir, treePrefix+j.Name+"-")
 	if err != nil {
-		return nil, err
+		return tree{}, err
 	}
 	if root, err = filepath.Abs(root); err != nil { // the algorithm's working directory is another one
-		return nil, errors.Join(err, os.RemoveAll(root))
+		return tree{}, errors.Join(err, os.RemoveAll(root))
 	}
-	t := &tree{root: root}
-	if err := t.fill(j); err != nil {
-		return nil, errors.Join(err, t.remove())
-	}
-	return t, nil
+	return tree{root}, nil
 }
 
-func (t *tree) fill(j *Job) error {
-	for _, dir := range []string{"input/config", "input/data", "model", "output/data", "output/metrics/sagemaker"} {
-		if err := os.MkdirAll(t.path(dir), 0o755); err != nil {
+func (t tree) host(name string) hostTree { return hostTree(filepath.Join(t.root, name)) }
+
+// workshop is where a host's pipes are made ready, on the same file system.
+func (t tree) workshop(host string) string { return filepath.Join(t.root, "pipes", host) }
+
+// names is the hosts file of hosts that are processes.
+func (t tree) names() string { return filepath.Join(t.root, "hosts") }
+
+// containers is a file that says that there have been containers.
+func (t tree) containers() string { return filepath.Join(t.root, "containers") }
+
+// downloads is where the objects of File-mode channels gather.
+func (t tree) downloads() string { return filepath.Join(t.root, "downloads") }
+
+func (t tree) remove() error { return os.RemoveAll(t.root) }
+
+// A hostTree is a host's directory, /opt/ml to its container (container contract, 1.2).
+type hostTree string
+
+// base is where containers see their tree.
+const base = "/opt/ml"
+
+func (t hostTree) path(elements ...string) string {
+	return filepath.Join(append([]string{string(t)}, elements...)...)
+}
+
+func (t hostTree) channel(name string) string { return t.path("input/data", name) }
+func (t hostTree) model() string              { return t.path("model") }
+func (t hostTree) output() string             { return t.path("output/data") }
+
+// of returns where a path of the container is: below the tree, in a directory of its own where it is
+// outside the tree to the container.
+func (t hostTree) of(path string) string {
+	if rest, ok := strings.CutPrefix(filepath.Clean(path), base+"/"); ok {
+		return t.path(rest)
+	}
+	return t.path("outside", path)
+}
+
+// layOut makes the host's directories and writes its configuration.
+func (h *host) layOut() error {
+	for _, dir := range []string{
+		"input/config", "input/data", "model", "output/data", "output/metrics/sagemaker", "output/profiler", "output/tensorboard",
+	} {
+		if err := os.MkdirAll(h.tree.path(dir), 0o755); err != nil {
 			return err
 		}
 	}
-	if err := os.Mkdir(t.workshop(), 0o755); err != nil {
+	if err := os.MkdirAll(h.run.tree.workshop(h.name), 0o755); err != nil {
 		return err
 	}
-	parameters := j.HyperParameters
+	parameters := h.run.job.HyperParameters
 	if parameters == nil {
 		parameters = hyperparams.Map{}
 	}
 	channels := map[string]channel.Config{}
-	for _, c := range j.Channels {
-		channels[c.Name] = c.config()
+	for _, c := range h.run.job.Channels {
+		if c.goesTo(h.group) {
+			channels[c.Name] = c.config()
+		}
 	}
-	const group, instance = "homogeneousCluster", "local"
-	return errors.Join(
-		t.write("hyperparameters.json", parameters),
-		t.write("inputdataconfig.json", channels),
-		t.write("resourceconfig.json", cluster.Config{
-			CurrentHost: host, Hosts: []string{host}, NetworkInterfaceName: "lo",
-			CurrentInstanceType: instance, CurrentGroupName: group,
-			InstanceGroups: []cluster.InstanceGroup{{Name: group, InstanceType: instance, Hosts: []string{host}}},
-		}),
+	err := errors.Join(
+		h.configure("hyperparameters.json", parameters),
+		h.configure("inputdataconfig.json", channels),
+		h.configure("resourceconfig.json", resources(h.run.members, h.member, h.network())),
 	)
+	if h.run.job.Checkpoints.S3URI == "" {
+		return err
+	}
+	return errors.Join(err, os.MkdirAll(h.checkpoints(), 0o755),
+		h.configure("checkpointconfig.json", map[string]string{"LocalPath": h.seenCheckpoints()}))
 }
 
-func (t *tree) write(name string, v any) error {
+func (h *host) configure(name string, v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(t.path("input/config", name), text, 0o644)
+	return os.WriteFile(h.tree.path("input/config", name), text, 0o644)
 }
 
-func (t *tree) path(elements ...string) string {
-	return filepath.Join(append([]string{t.root, host}, elements...)...)
+// checkpoints is the host's checkpoint directory.
+func (h *host) checkpoints() string {
+	local := h.run.job.Checkpoints.LocalPath
+	if local == "" {
+		local = base + "/checkpoints"
+	}
+	return h.tree.of(local)
 }
-
-// workshop is where pipes are made ready, out of the algorithm's sight and on the same file system.
-func (t *tree) workshop() string { return filepath.Join(t.root, "pipes") }
-
-func (t *tree) channel(name string) string { return t.path("input/data", name) }
-func (t *tree) model() string              { return t.path("model") }
-func (t *tree) output() string             { return t.path("output/data") }
-
-func (t *tree) remove() error { return os.RemoveAll(t.root) }
