@@ -25,10 +25,10 @@ func TestMemoryDoesNotGrowWithTheInput(t *testing.T) {
 		{"records", "convert", "--from", "pbr", "--to", "pbr", "-", "-"},
 	} {
 		t.Run(args[1], func(t *testing.T) {
-			few := peak(t, algospec(t, args...), block, 2)
-			many := peak(t, algospec(t, args...), block, 20)
-			t.Logf("%d KiB for 2 MB, %d KiB for 20 MB", few, many)
-			require.Less(t, many, few+8<<10)
+			few := peak(t, algospec(t, args...), block, 5)
+			many := peak(t, algospec(t, args...), block, 40)
+			t.Logf("%d KiB for 5 MB, %d KiB for 40 MB", few, many)
+			require.Less(t, many, few+16<<10) // less than half of what was added; the race detector takes its part
 		})
 	}
 }

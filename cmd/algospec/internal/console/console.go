@@ -31,6 +31,22 @@ type UsageError struct{ error }
 // Usagef returns a UsageError.
 func Usagef(format string, args ...any) error { return UsageError{fmt.Errorf(format, args...)} }
 
+// A StatusError is an error with an exit status of its own.
+type StatusError struct {
+	Status int
+	Err    error // what is shown, unless it is ErrTold
+}
+
+func (e StatusError) Error() string { return e.Err.Error() }
+func (e StatusError) Unwrap() error { return e.Err }
+
+// The exit statuses of all commands.
+const (
+	ExitFailure     = 1
+	ExitUsage       = 2 // or data and settings that are at fault
+	ExitInterrupted = 130
+)
+
 // Printable returns text as it is if it can't harm a terminal or a table, and quoted otherwise.
 func Printable(text string) string {
 	odd := func(c rune) bool { return !unicode.IsPrint(c) }
@@ -43,7 +59,7 @@ func Printable(text string) string {
 // Harmless returns a message with what could harm a terminal replaced, such as from an object's key.
 func Harmless(message string) string {
 	return strings.Map(func(c rune) rune {
-		if c != '\n' && !unicode.IsPrint(c) {
+		if c != '\n' && c != '\t' && !unicode.IsPrint(c) {
 			return unicode.ReplacementChar
 		}
 		return c

@@ -116,9 +116,27 @@ func (p *Progress) Write(message []byte) (int, error) {
 	return p.to.Write(message)
 }
 
+// Over returns a way to another stream of the terminal, above the bar.
+func (p *Progress) Over(to io.Writer) io.Writer { return over{p, to} }
+
+type over struct {
+	*Progress
+	to io.Writer
+}
+
+func (o over) Write(text []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.clear()
+	return o.to.Write(text)
+}
+
 // Logger returns a logger for what happens meanwhile, to the error stream.
-func (p *Progress) Logger() *slog.Logger {
-	return slog.New(slog.NewTextHandler(p, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+func (p *Progress) Logger() *slog.Logger { return Logger(p) }
+
+// Logger returns a logger to people.
+func Logger(to io.Writer) *slog.Logger {
+	return slog.New(slog.NewTextHandler(to, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		switch a.Value.Kind() {
 		case slog.KindTime:
 			a.Value = slog.StringValue(a.Value.Time().Format(time.TimeOnly))

@@ -16,7 +16,8 @@ import (
 
 // Options are what commands choose. The zero value signs requests.
 type Options struct {
-	Anonymous bool // send requests without a signature, as public buckets take them
+	Anonymous bool   // send requests without a signature, as public buckets take them
+	Endpoint  string // of the server; "" means what the configuration says
 }
 
 // connections are kept to S3 while nothing is asked, which is more than any command asks at a time
@@ -35,6 +36,9 @@ func New(ctx context.Context, opts Options) (*s3.Client, error) {
 		settings.Region = "us-east-1"
 	}
 	return s3.NewFromConfig(settings, func(o *s3.Options) {
+		if opts.Endpoint != "" {
+			o.BaseEndpoint = aws.String(opts.Endpoint)
+		}
 		o.UsePathStyle = o.BaseEndpoint != nil
 		if opts.Anonymous {
 			o.Credentials = aws.AnonymousCredentials{}
