@@ -7,6 +7,8 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -23,6 +25,10 @@ import (
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("ALGOSPEC_TEST_PLATFORM"); dir != "" {
 		child(dir)
+	}
+	if words := strings.Split(os.Getenv("ALGOSPEC_TEST_STEPPER"), "\n"); len(words) == 4 {
+		retries, _ := strconv.Atoi(words[3])
+		stepperPlatform(words[0], words[1], words[2], int32(retries))
 	}
 	goleak.VerifyTestMain(m)
 }
