@@ -1,6 +1,10 @@
 package algorithms
 
-import "gonum.org/v1/gonum/blas/blas32"
+import (
+	"gonum.org/v1/gonum/blas/blas32"
+
+	"github.com/algospec/algospec/checkpoint"
+)
 
 // Batching is the hyperparameters of reading data in batches of rows. A struct that embeds it may
 // give mini_batch_size a default: `default:"mini_batch_size=5000"`. The fields that are no
@@ -36,6 +40,7 @@ type Batch struct {
 	Bytes     int64          // what the batch's records took in the stream
 
 	rows int
+	end  checkpoint.Position
 }
 
 // CSR is a sparse matrix, row by row: row i has the values Data[Indptr[i]:Indptr[i+1]], in the
@@ -61,6 +66,10 @@ func (b *Batch) Row(i int) []float32 { return b.X.Data[i*b.X.Stride:][:b.X.Cols]
 
 // Label returns the label values of row i, which share the batch's memory.
 func (b *Batch) Label(i int) []float32 { return b.Labels[i*b.LabelSize:][:b.LabelSize] }
+
+// End returns the position behind the batch, from which a run goes on that has a snapshot of what it has learned up
+// to this batch: see BatchesFrom.
+func (b *Batch) End() checkpoint.Position { return b.end }
 
 // ColumnSums adds the sum of each column to dst, whose length must be at least the number of
 // columns; what is beyond stays.

@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/algospec/algospec/channel"
+	"github.com/algospec/algospec/checkpoint"
 )
 
 // Batches opens the channel's next epoch and yields its rows in order, MiniBatchSize at a time;
@@ -18,32 +19,23 @@ import (
 // without one; text/csv, whose first column is the label unless label_size says otherwise;
 // text/libsvm; or application/jsonlines.
 func Batches(ctx context.Context, c *channel.Channel, p Batching) iter.Seq2[*Batch, error] {
-	return func(yield func(*Batch, error) bool) {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		epoch, err := c.Open(ctx)
-		if err != nil {
-			yield(nil, err)
+	return BatchesFrom(ctx, c, p, checkpoint.Position{})
+}
+
+// batches yields the rows of an epoch that is open.
+func batches(ctx context.Context, epoch *channel.Epoch, rows *rowReader, yield func(*Batch, error) bool) {
+	ctx, cancel := context.WithCancel(ctx)
+	pipe := startPipeline(ctx, rows, rows.Ahead)
+	defer pipe.wait()
+	defer cancel() // before waiting
+	for batch := range pipe.full {
+		if !yield(batch, nil) {
 			return
 		}
-		defer epoch.Close()
-		rows, err := newRowReader(epoch, p)
-		if err != nil {
-			yield(nil, epoch.At(err))
-			return
-		}
-		pipe := startPipeline(ctx, rows, p.Ahead)
-		defer pipe.wait()
-		defer cancel() // before waiting
-		for batch := range pipe.full {
-			if !yield(batch, nil) {
-				return
-			}
-			pipe.free <- batch
-		}
-		if pipe.err != io.EOF {
-			yield(nil, epoch.At(pipe.err))
-		}
+		pipe.free <- batch
+	}
+	if pipe.err != io.EOF {
+		yield(nil, epoch.At(pipe.err))
 	}
 }
 

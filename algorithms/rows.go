@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/algospec/algospec/channel"
+	"github.com/algospec/algospec/checkpoint"
 	"github.com/algospec/algospec/recordio"
 )
 
@@ -14,6 +15,8 @@ import (
 type rowReader struct {
 	Batching
 	format  format
+	channel string
+	epoch   int
 	columns int // 0 until the first record
 	labels  int // values of each label; -1 until the first record
 	count   int64
@@ -28,7 +31,7 @@ func newRowReader(epoch *channel.Epoch, p Batching) (*rowReader, error) {
 		panic(fmt.Sprintf("algorithms: batches of %d rows of %d features", p.MiniBatchSize, p.FeatureDim))
 	}
 	format, err := newFormat(epoch.ContentType, epoch, p)
-	return &rowReader{Batching: p, format: format, labels: -1}, err
+	return &rowReader{Batching: p, format: format, epoch: epoch.Number, labels: -1}, err
 }
 
 // read fills the batch with the next rows. It returns io.EOF where there is none.
@@ -50,6 +53,7 @@ func (r *rowReader) read(b *Batch) error {
 	b.LabelSize = r.labels
 	b.Bytes = r.format.offset() - begin
 	r.count += int64(b.rows)
+	b.end = checkpoint.Position{Channel: r.channel, Epoch: r.epoch, Records: r.count, Bytes: r.format.offset()}
 	return nil
 }
 

@@ -37,6 +37,10 @@ func NewBytesReader(data []byte) *Reader {
 	return &Reader{buf: data, end: len(data), srcErr: io.EOF}
 }
 
+// StartAt says, before the first Next, that src begins with a record and byte of a longer stream: errors and Offset
+// count from that one's beginning.
+func (r *Reader) StartAt(record, offset int64) { r.records, r.offset = record, offset }
+
 // Next returns the next record's payload, valid until the following call. The error is io.EOF
 // where the stream ends between two records, a *FormatError where the framing is wrong or the
 // stream ends inside a record, or what the source said. It stays the same from then on.

@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/algospec/algospec/checkpoint"
 	"github.com/algospec/algospec/platform/s3test"
 	"github.com/algospec/algospec/recordio"
 	"github.com/algospec/algospec/recordio/recordpb"
@@ -27,6 +29,7 @@ import (
 func fixture() {
 	makers := map[string]func(args []string) ([]byte, error){
 		"rows": rows, "odd": odd, "split": split, "flip": flip, "cut": cut, "join": join, "gzip": zip, "hex": unhex,
+		"snapshot": snapshot,
 	}
 	kind, out, args := os.Args[1], os.Args[2], os.Args[3:]
 	data, err := makers[kind](args)
@@ -178,6 +181,30 @@ func zip(args []string) ([]byte, error) {
 
 // unhex makes the bytes that the arguments spell.
 func unhex(args []string) ([]byte, error) { return hex.DecodeString(strings.Join(args, "")) }
+
+// snapshot makes a snapshot: STEP HOST. It is saved as the only one, and its state is 1,000 bytes.
+func snapshot(args []string) ([]byte, error) {
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	store := checkpoint.NewStore(dir, checkpoint.Options{Host: args[1], HyperParameters: map[string]string{"k": "10"}})
+	defer store.Close()
+	about := checkpoint.Snapshot{
+		Step:      int64(integer(args[0])),
+		Positions: []checkpoint.Position{{Channel: "train", Epoch: 3, Records: 5000}},
+		Random:    []byte{1, 2, 3}, Meta: map[string]string{"loss": "0.25\x1b[31m"},
+	}
+	if err := store.Save(context.Background(), about, strings.NewReader(strings.Repeat("weights\n", 125))); err != nil {
+		return nil, err
+	}
+	saved, err := filepath.Glob(filepath.Join(dir, "*.ckpt"))
+	if err != nil {
+		return nil, err
+	}
+	return os.ReadFile(saved[0])
+}
 
 // get returns an object of the scripts' server.
 func get(server *s3test.Server, bucket, key string) ([]byte, error) {

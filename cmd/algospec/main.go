@@ -1,5 +1,5 @@
 // Algospec runs training jobs on this machine, as SageMaker does, looks into training data, splits, checks and
-// converts them, and streams them from S3.
+// converts them, streams them from S3, and looks into the snapshots of training jobs.
 //
 //	algospec run --image pca --channel train=rows.pbr -p feature_dim=50 -p num_components=10 -p mini_batch_size=1000
 //	algospec platform -- python train.py
@@ -8,6 +8,7 @@
 //	algospec records stat matrix_0.pbr
 //	algospec records verify --salvage good.pbr damaged.pbr
 //	algospec data cat --shard 0/4 s3://bucket/train/ | wc -c
+//	algospec checkpoint ls s3://bucket/my-job/checkpoints/
 //
 // "algospec --help" tells all commands, and each has a --help of its own. The exit status is 0 when
 // all went well, 1 when something is wrong with the data or they can't be read or written, 2 when
@@ -25,6 +26,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/algospec/algospec/cmd/algospec/internal/builtin"
+	"github.com/algospec/algospec/cmd/algospec/internal/checkpoint"
 	"github.com/algospec/algospec/cmd/algospec/internal/console"
 	"github.com/algospec/algospec/cmd/algospec/internal/data"
 	"github.com/algospec/algospec/cmd/algospec/internal/jobs"
@@ -40,6 +42,8 @@ type commands struct {
 	Jobs     jobs.Group     `cmd:"" help:"List, show, follow and stop the training jobs of a platform."`
 	Records  records.Group  `cmd:"" help:"Look into RecordIO-protobuf data; check, split and convert them."`
 	Data     data.Group     `cmd:"" help:"Stream, list, download and mount data in S3, as a training job's channels do."`
+
+	Checkpoint checkpoint.Group `cmd:"" help:"Look into the snapshots of training jobs, and verify them."`
 
 	Container builtin.Container `cmd:"" hidden:"" help:"Be the container of a built-in algorithm."`
 }

@@ -14,7 +14,7 @@ import (
 // the directory synced. After an error the file that was there before, if any, is untouched.
 func Write(path string, content io.WriterTo) (err error) {
 	dir := filepath.Dir(path)
-	file, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-*"+suffix)
+	file, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-*"+Suffix)
 	if err != nil {
 		return err
 	}
@@ -34,12 +34,12 @@ func Write(path string, content io.WriterTo) (err error) {
 	return syncDir(dir)
 }
 
-// suffix marks a file that is being written. The service does not upload such files.
-const suffix = ".sagemaker-ignore"
+// Suffix marks a file that is being written. The service does not upload such files.
+const Suffix = ".sagemaker-ignore"
 
 // Unfinished reports whether the name is that of a file which is being written, or was when its
 // writer was killed.
-func Unfinished(name string) bool { return strings.HasSuffix(name, suffix) }
+func Unfinished(name string) bool { return strings.HasSuffix(name, Suffix) }
 
 // Empty reports whether a directory holds no finished file, at any depth. One that does not exist
 // is empty.

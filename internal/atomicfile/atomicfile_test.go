@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -51,4 +52,19 @@ func TestADirectoryIsEmptyUntilAFileInItIsFinished(t *testing.T) {
 	check(false)
 	require.NoError(t, os.RemoveAll(dir))
 	check(true)
+}
+
+func TestReplacingLeavesOneFileAndTakesOverAnUnfinishedOne(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "model")
+	require.NoError(t, os.WriteFile(path+atomicfile.Suffix, []byte("longer than what comes, and left by a killed process"), 0o644))
+	require.NoError(t, atomicfile.Replace(atomicfile.OS{}, path, strings.NewReader("first")))
+	full := errors.New("disk full")
+	require.ErrorIs(t, atomicfile.Replace(atomicfile.OS{}, path, failing{full}), full)
+	got, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, "first", string(got))
+	entries, err := os.ReadDir(filepath.Dir(path))
+	require.NoError(t, err)
+	require.Len(t, entries, 1)
+	require.ErrorIs(t, atomicfile.Replace(atomicfile.OS{}, filepath.Join(path, "below"), strings.NewReader("")), syscall.ENOTDIR)
 }
