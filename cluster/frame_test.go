@@ -171,6 +171,31 @@ func TestAHostThatSpeaksNonsenseIsLost(t *testing.T) {
 	}
 }
 
+// A host that got no answer in time, as the leader was stopped, say, has hung up and dials again. What it left at the door
+// is not taken for it.
+func TestAHostThatHungUpBeforeItWasHeardIsNotTakenIn(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	follower := newStar([]string{"algo-1", "algo-2"}, 1, Options{})
+	for name, hangUp := range map[string]bool{"hung up": true, "waits": false} {
+		conn, err := net.Dial("tcp", listener.Addr().String())
+		require.NoError(t, err)
+		defer conn.Close()
+		_, err = conn.Write(append(append([]byte(magic), version), textFrame(kindHello, follower.hello())...))
+		require.NoError(t, err)
+		if hangUp {
+			require.NoError(t, conn.Close())
+		}
+		accepted, err := listener.Accept()
+		require.NoError(t, err)
+		defer accepted.Close()
+		d := &door{arrivals: make(chan arrival, 1)}
+		d.greet(t.Context(), accepted, 5*time.Second)
+		require.Equal(t, hangUp, len(d.arrivals) == 0, name)
+	}
+}
+
 // What a host may send is bounded by what a link holds, and a reader never waits.
 func TestAHostThatSendsMoreThanItMayIsLost(t *testing.T) {
 	near, far := net.Pipe()

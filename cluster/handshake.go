@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"time"
 )
 
@@ -57,6 +58,14 @@ func readHello(conn net.Conn) (h hello, err error) {
 		return h, errStranger
 	}
 	return parseText[hello](f.payload)
+}
+
+// waits reports whether a host that has introduced itself still waits for the answer. One that got none in time, as this
+// process was stopped or the door was crowded, has hung up and dials again: taken in, it would be lost at once.
+func waits(conn net.Conn) bool {
+	conn.SetReadDeadline(time.Now().Add(10 * time.Millisecond))
+	_, err := conn.Read(make([]byte, 1)) // it says nothing meanwhile
+	return errors.Is(err, os.ErrDeadlineExceeded)
 }
 
 // A refusedError is what a host gets that is not taken in.

@@ -16,7 +16,7 @@ func Loopback(n int) []Cluster {
 	}
 	m := &meeting{calls: make([]*call, n), ended: make([]bool, n), over: make(chan struct{}), round: newRound()}
 	for rank := range clusters {
-		clusters[rank] = Cluster{rank: rank, size: n, engine: &seat{m, rank}}
+		clusters[rank] = Cluster{rank: rank, size: n, engine: &seat{m, rank, make(chan struct{})}}
 	}
 	return clusters
 }
@@ -43,7 +43,8 @@ func newRound() *round { return &round{done: make(chan struct{})} }
 // A seat is a host's place in a meeting.
 type seat struct {
 	*meeting
-	rank int
+	rank   int
+	closed chan struct{}
 }
 
 func (s *seat) connect(context.Context) error {
@@ -64,6 +65,7 @@ func (s *seat) do(ctx context.Context, c call) ([][]byte, error) {
 	select {
 	case <-round.done:
 	case <-s.over:
+	case <-s.closed:
 	case <-ctx.Done():
 		s.leave(ctx)
 	}
@@ -73,6 +75,11 @@ func (s *seat) do(ctx context.Context, c call) ([][]byte, error) {
 			return round.gathered, nil
 		}
 		return nil, nil
+	default:
+	}
+	select {
+	case <-s.closed:
+		return nil, errClosed
 	default:
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -86,6 +93,8 @@ func (s *seat) come(c call) (*round, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
+	case s.ended[s.rank]:
+		return nil, errClosed
 	case s.err != nil:
 		return nil, s.err
 	case s.calls[s.rank] != nil:
@@ -136,7 +145,11 @@ func (s *seat) leave(ctx context.Context) {
 func (s *seat) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.ended[s.rank] {
+		return
+	}
 	s.ended[s.rank] = true
+	close(s.closed)
 	s.calls[s.rank] = nil // of another goroutine, which fails
 	s.checkEnded()
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"strconv"
@@ -188,6 +189,27 @@ func TestAHostThatStartsLateIsAwaited(t *testing.T) {
 				require.Equal(t, "runs", p.line(), "%s", &p.stderr)
 			}
 		})
+	}
+}
+
+// Hosts dial in vain meanwhile, and what they leave at the door is not taken for hosts that are lost.
+func TestALeaderThatIsStoppedBeforeHostsComeGoesOn(t *testing.T) {
+	t.Parallel()
+	address := freeAddress(t)
+	leader := startProcess(t, 0, 3, address, "AllReduce")
+	require.Eventually(t, func() bool {
+		conn, err := net.Dial("tcp", address)
+		if err == nil {
+			conn.Close()
+		}
+		return err == nil
+	}, 10*time.Second, time.Millisecond)
+	require.NoError(t, leader.cmd.Process.Signal(syscall.SIGSTOP))
+	processes := []*process{leader, startProcess(t, 1, 3, address, "AllReduce"), startProcess(t, 2, 3, address, "AllReduce")}
+	time.Sleep(2 * options().Silence) // being stopped for long is the point
+	require.NoError(t, leader.cmd.Process.Signal(syscall.SIGCONT))
+	for _, p := range processes {
+		require.Equal(t, "runs", p.line(), "%s", &p.stderr)
 	}
 }
 

@@ -264,7 +264,7 @@ func (d *door) greet(ctx context.Context, conn net.Conn, silence time.Duration) 
 	defer stop()
 	conn.SetDeadline(time.Now().Add(silence))
 	h, err := readHello(conn)
-	if err != nil {
+	if err != nil || !waits(conn) {
 		conn.Close()
 		return
 	}

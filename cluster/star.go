@@ -147,7 +147,10 @@ func (s *star) abandon(cause error) {
 			l.interrupt(patience)
 		}
 	}
-	s.shut(fmt.Errorf("cluster: a collective was cancelled: %w", cause), bye)
+	if cause != errClosed {
+		cause = fmt.Errorf("cluster: a collective was cancelled: %w", cause)
+	}
+	s.shut(cause, bye)
 }
 
 var bye = appendHeader(nil, kindBye, 0)

@@ -53,6 +53,7 @@ var checks = []check{
 	{"a host ended early", endedEarly},
 	{"a cancelled host", cancelled},
 	{"closed while a collective waits", closedMeanwhile},
+	{"closed by one goroutine while another's collective waits", closedUnderWay},
 	{"a second collective at the same time", twoAtOnce},
 }
 
@@ -364,6 +365,26 @@ func closedMeanwhile(ctx context.Context, hosts []cluster.Cluster) error {
 		}
 		return nil
 	})
+}
+
+func closedUnderWay(ctx context.Context, hosts []cluster.Cluster) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	if err := every(hosts, func(c *cluster.Cluster) error { return c.Barrier(ctx) }); err != nil {
+		return err
+	}
+	const closed = "cluster: closed"
+	under := make(chan error, 1)
+	go func() { under <- hosts[0].Barrier(ctx) }()
+	time.Sleep(10 * time.Millisecond) // until it most likely waits; the outcome is the same where it does not
+	hosts[0].Close()
+	if err := <-under; err == nil || err.Error() != closed {
+		return fmt.Errorf("under way: got %v, want %s", err, closed)
+	}
+	if err := hosts[0].Barrier(ctx); err == nil || err.Error() != closed {
+		return fmt.Errorf("afterwards: got %v, want %s", err, closed)
+	}
+	return lostHost(hosts[1].Barrier(ctx), "algo-1")
 }
 
 func twoAtOnce(ctx context.Context, hosts []cluster.Cluster) error {
