@@ -1,6 +1,7 @@
 package algospec
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/algospec/algospec/hyperparams"
 )
@@ -40,6 +42,9 @@ type Options struct {
 	Getenv  func(key string) string // nil means os.Getenv
 	Stdout  io.Writer               // of log and metric lines; nil means os.Stdout
 	NoModel bool                    // the job need not save a model
+
+	Grace   time.Duration // between a stop and the kill; 0 means ALGOSPEC_GRACE, such as 30s, or else 120 s
+	Reserve time.Duration // of the Grace, kept from contexts for saving; 0 means 20 s, but no more than a sixth of it
 }
 
 // Main runs a container's training and exits with its status. It is the whole of func main.
@@ -49,10 +54,7 @@ func Main[P any](train func(ctx context.Context, job *Job, params P) error) {
 		os.Exit(exitClient)
 	}
 	var options Options
-	ctx := notify()
-	done := captureCrash(options.tree().failure())
-	err := Run(ctx, Bind(train), options)
-	done()
+	err := live(notify(), Bind(train), options)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
@@ -81,12 +83,22 @@ func notify() context.Context {
 // When ctx was cancelled with ErrStopped and train returns nothing but that, or ctx.Err(), the job
 // was stopped well: there is no failure file, and the error returned wraps ErrStopped.
 func Run(ctx context.Context, train Trainer, options Options) error {
+	life, err := newLife(ctx, options)
+	return run(ctx, train, options, life, err)
+}
+
+// run is Run, with the error of making a life.
+func run(ctx context.Context, train Trainer, options Options, life *life, err error) error {
 	tree := options.tree()
-	job, err := tree.job(options)
+	var job *Job
+	if err == nil {
+		job, err = tree.job(options)
+	}
 	if err == nil {
 		// Last, so that this host's failure file comes before those of hosts that miss it.
-		defer job.Cluster.Close()
-		err = run(ctx, train, job, options)
+		defer job.close()
+		job.life = life
+		err = job.train(ctx, train, options)
 	}
 	switch {
 	case err == nil:
@@ -122,24 +134,28 @@ func onlyStop(err error) bool {
 	return false
 }
 
-func run(ctx context.Context, train Trainer, job *Job, options Options) error {
-	if err := call(ctx, train, job); err != nil {
+// train calls train, has saved what a stopped job is to leave behind, and checks that there is a model.
+func (j *Job) train(ctx context.Context, train Trainer, options Options) error {
+	err := guard(func() error { return train(ctx, j) })
+	switch {
+	case err != nil && errors.Is(context.Cause(ctx), ErrStopped) && onlyStop(err):
+		return cmp.Or(j.salvage(ctx), err)
+	case err != nil:
 		return err
-	}
-	if ctx.Err() == nil && job.Cluster.Leader() && !options.NoModel {
-		return job.Model.checkNotEmpty()
+	case ctx.Err() == nil && j.Cluster.Leader() && !options.NoModel:
+		return j.Model.checkNotEmpty()
 	}
 	return nil
 }
 
-// call calls train and makes an error of its panic.
-func call(ctx context.Context, train Trainer, job *Job) (err error) {
+// guard calls f and makes an error of its panic.
+func guard(f func() error) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
 			err = newPanicError(value)
 		}
 	}()
-	return train(ctx, job)
+	return f()
 }
 
 // The exit statuses of a container (container contract, 1.6).

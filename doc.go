@@ -32,6 +32,7 @@
 //	input/data/<channel>_<epoch>        a named pipe per pass, or a directory <channel>
 //	model/                              becomes model.tar.gz; Job.Model saves into it
 //	output/data/                        becomes output.tar.gz; Job.Output
+//	checkpoints/                        kept across attempts; Job.Checkpoints
 //	output/failure                      why the job failed; written by Main
 //
 // [Main] exits with 0 when train returned nil, or when the job was stopped and train returned the
@@ -40,7 +41,38 @@
 // cancel the context with the cause [ErrStopped]; the platform kills 120 seconds later, and a
 // second signal ends the process at once.
 //
+// # The end of a job
+//
+// A train function that is stopped has until [Job.Deadline] and returns context.Cause(ctx). What it wants
+// to leave behind it saves in a function that it has given to [Job.OnStop], or with a [Job.SaveContext],
+// which lasts until 20 seconds before the deadline. A process that has not come to its end a second before
+// the deadline says what it is at, in the failure file too, and exits with 1.
+//
+//	how it ends                                    status  failure file
+//	train returned nil, and there is a model       0       none
+//	train returned nil, and there is none          1       AlgorithmError: …
+//	an error with ClientError                      2       ClientError: …
+//	another error, a panic, runtime.Goexit         1       AlgorithmError: …
+//	a panic of another goroutine, a fatal error    2       AlgorithmError: the process ended abruptly…
+//	os.Exit, SIGKILL                               theirs  AlgorithmError: the process ended abruptly
+//	stopped, and train returned the cause          0       none
+//	stopped, and a save hook failed                1       AlgorithmError: save hook 1 of 2: …
+//	stopped, and at no end in time                 1       AlgorithmError: stopped, and … has not returned after …
+//	a second signal                                128+n   AlgorithmError: the process ended abruptly
+//
+// The first failure wins: a failure file that is there stays. One that cannot be written changes no status.
+//
+// # Checkpoints
+//
+// Where the platform keeps checkpoints, [Job.Checkpoints] is a store of snapshots in Job.CheckpointDir:
+// LocalPath of input/config/checkpointconfig.json, or else /opt/ml/checkpoints where that exists. What was
+// saved is there after SIGKILL at any instant; algorithms.Resume joins a store to the reading of data in a
+// few lines.
+//
+// # The environment
+//
 // SAGEMAKER_BASE_DIR, when set, replaces /opt/ml. ALGOSPEC_HOSTS, such as
 // "algo-1=127.83.12.1,algo-2=127.83.12.2", gives the addresses of hosts that share a machine, and
-// ALGOSPEC_ATTEMPT tells the attempts of a job apart.
+// ALGOSPEC_ATTEMPT tells the attempts of a job apart. ALGOSPEC_GRACE, such as 30s, replaces the 120 seconds, and
+// ALGOSPEC_CHECKPOINT_EVERY, such as 10s, the minute between snapshots.
 package algospec

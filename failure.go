@@ -39,10 +39,21 @@ func writeFailure(path string, err error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("no failure file: %w", err)
 	}
-	if err := atomicfile.Write(path, strings.NewReader(failureText(err))); err != nil {
+	text := failureText(err)
+	if err := atomicfile.Write(path, strings.NewReader(text)); err != nil && !overwrite(path, text) {
 		return fmt.Errorf("no failure file: %w", err)
 	}
 	return nil
+}
+
+// overwrite writes into a file that captureCrash has made, which has its block where the disk is full now.
+func overwrite(path, text string) bool {
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return false
+	}
+	_, err = file.WriteString(text)
+	return errors.Join(err, file.Truncate(int64(len(text))), file.Close()) == nil
 }
 
 // hasFailure reports whether the failure file says more than captureCrash wrote in advance.
@@ -77,13 +88,14 @@ func captureCrash(path string) (done func()) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil || hasFailure(path) {
 		return func() {}
 	}
-	if err := os.WriteFile(path, []byte(abruptly), 0o644); err != nil {
-		return func() {}
-	}
 	remove := func() {
 		if !hasFailure(path) {
 			os.Remove(path)
 		}
+	}
+	if err := os.WriteFile(path, []byte(abruptly), 0o644); err != nil {
+		remove()
+		return func() {}
 	}
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {

@@ -42,6 +42,10 @@ func container(mode string) {
 				select {}
 			}
 			return context.Cause(ctx)
+		default:
+			if end, ok := ends[mode]; ok {
+				return end(ctx, job)
+			}
 		}
 		return job.Model.Save("model", bytes.NewReader([]byte(mode)))
 	})
@@ -104,6 +108,7 @@ func TestSIGTERMStopsWellAndASecondOneExits(t *testing.T) {
 	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 	cmd.Wait()
 	require.Equal(t, 128+15, cmd.ProcessState.ExitCode())
+	require.Equal(t, "AlgorithmError: the process ended abruptly", failure(t, base))
 }
 
 // start starts a container and returns its log.

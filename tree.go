@@ -78,6 +78,9 @@ func (t tree) job(o Options) (*Job, error) {
 	if job.Cluster, err = o.cluster(resources); err != nil {
 		return nil, err
 	}
+	if job.CheckpointDir, err = t.checkpoints(); err != nil {
+		return nil, err
+	}
 	job.Channels, err = t.channels(channels)
 	return job, err
 }

@@ -42,7 +42,7 @@ func NewReport(job *algospec.Job, algorithm string, defaults hyperparams.Map) *R
 	r.Infof("Final configuration: %s", pythonMap(final))
 	r.println(fmt.Sprintf("Process %d is a worker.", os.Getpid()))
 	r.Infof("Using default worker.")
-	r.Infof("Checkpoint loading and saving are disabled.")
+	r.Infof("Checkpoint loading and saving are %s.", map[bool]string{true: "disabled", false: "enabled"}[job.CheckpointDir == ""])
 	return r
 }
 
@@ -93,6 +93,7 @@ type Pass struct {
 	Began            time.Time
 	Records, Batches int64
 	Bytes            int64 // of the stream
+	Before           int64 // of the Records, those that an earlier run has read, from whose snapshot this one goes on
 }
 
 // Add counts a batch.
@@ -125,7 +126,7 @@ func (r *Report) Pass(channel string, p Pass, epoch, epochs int) {
 		"Number of Records Since Last Reset": float64(p.Records),
 		"Number of Batches Since Last Reset": float64(p.Batches),
 	})
-	r.Infof("#throughput_metric: host=%s, train throughput=%v records/second", r.Host, float64(p.Records)/took.Seconds())
+	r.Infof("#throughput_metric: host=%s, train throughput=%v records/second", r.Host, float64(p.Records-p.Before)/took.Seconds())
 }
 
 // Timing prints a #metrics line with the milliseconds since began.

@@ -112,6 +112,7 @@ func (h *host) environment() map[string]string {
 		"SAGEMAKER_METRICS_DIRECTORY": h.seen(h.tree.path("output/metrics/sagemaker")),
 		"DMLC_INTERFACE":              h.network(),
 		"ALGOSPEC_ATTEMPT":            strconv.Itoa(h.run.number),
+		"ALGOSPEC_GRACE":              job.grace().String(),
 	}
 	if job.Image != "" {
 		maps.Copy(env, job.Environment)

@@ -8,4 +8,7 @@
 // whatever the number of rows. Over several hosts each moves its matrix to the mean of all before
 // they are added, and the leader saves the model. The original sums in float32, which ruins its smallest singular
 // values; those here agree with a float64 SVD of the data (builtin-algorithms, section 2).
+//
+// Where the platform keeps checkpoints, each host saves its matrix there about once a minute, in d²/2 numbers
+// of 8 bytes, and takes as much memory again for the copy. A job that starts again reads on behind it.
 package pca

@@ -38,6 +38,9 @@ func (s *scatter) observe(ctx context.Context, b *algorithms.Batch) error {
 	if s.outer == nil {
 		s.init(b)
 	}
+	if b.X.Cols != s.d {
+		return algospec.ClientErrorf("channel train: %d features, where the snapshot that the job goes on from has %d", b.X.Cols, s.d)
+	}
 	for i := 0; i < b.Rows(); i += blockRows {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -60,7 +63,6 @@ func (s *scatter) init(b *algorithms.Batch) {
 	for j := range s.pilot {
 		s.pilot[j] /= float64(b.Rows())
 	}
-	s.block = make([]float64, blockRows*s.d)
 }
 
 // alloc makes the statistic of no rows of d features.
@@ -69,6 +71,7 @@ func (s *scatter) alloc(d int) {
 	s.pilot = make([]float64, s.d)
 	s.sum = make([]float64, s.d)
 	s.outer = mat.NewSymDense(s.d, nil)
+	s.block = make([]float64, blockRows*s.d)
 }
 
 // widen writes x−pilot to dst and adds it to the sum.

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/mat"
@@ -40,13 +39,13 @@ func reduced(t *testing.T, shards [][][]float32) []statistic {
 		require.NoError(t, w.Flush())
 		p := Params{Batching: algorithms.Batching{FeatureDim: 6, MiniBatchSize: 64}, NumComponents: 2, Epochs: 1}
 		train := &channel.Channel{Name: "train", Source: channel.Memory(data.Bytes())}
-		report := algorithms.NewReport(&algospec.Job{}, "PCA", hyperparams.Map{})
-		stats, err := observe(t.Context(), train, p, report, time.Now())
-		require.NoError(t, err)
+		job := &algospec.Job{Channels: map[string]*channel.Channel{"train": train}}
+		run := training{job: job, p: p, report: algorithms.NewReport(job, "PCA", hyperparams.Map{})}
+		require.NoError(t, run.observe(t.Context(), t.Context()))
 		wait.Go(func() {
 			r := &results[rank]
 			var err error
-			if r.n, r.mean, r.outer, err = stats.reduce(t.Context(), &hosts[rank]); err != nil {
+			if r.n, r.mean, r.outer, err = run.stats.reduce(t.Context(), &hosts[rank]); err != nil {
 				t.Error(err)
 			}
 		})

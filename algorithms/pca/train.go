@@ -1,12 +1,13 @@
 package pca
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"time"
 
 	"github.com/algospec/algospec"
 	"github.com/algospec/algospec/algorithms"
-	"github.com/algospec/algospec/channel"
 	"github.com/algospec/algospec/hyperparams"
 )
 
@@ -17,84 +18,144 @@ const ModelFile = "model_algo-1"
 // It logs what the original logs, and two series of its own: `train explained_variance <score>`,
 // the share of the variance that the components explain, and `test mse <loss>`, the mean over all
 // numbers of the test data of the squared error of their reconstruction from the components.
+//
+// Where the platform keeps checkpoints, each host saves snapshots of its sums, and a job that starts again
+// goes on from there: its model is the same, bit for bit. A job that is stopped saves the model of the
+// records read so far.
 func Train(ctx context.Context, job *algospec.Job, p Params) error {
-	began := time.Now()
-	report := algorithms.NewReport(job, "PCA", hyperparams.Defaults[Params]())
-	report.Infof("Create Store: local")
-	report.Infof("Number of GPUs being used: 0")
-	report.Infof("The default executor is <PCAExecutor on cpu(0)>.")
+	t := &training{job: job, p: p, began: time.Now()}
+	t.report = algorithms.NewReport(job, "PCA", hyperparams.Defaults[Params]())
+	t.report.Infof("Create Store: local")
+	t.report.Infof("Number of GPUs being used: 0")
+	t.report.Infof("The default executor is <PCAExecutor on cpu(0)>.")
 
 	// A host that has little to read, or nothing, would wait for the others' reading otherwise.
 	if err := job.Cluster.Connect(ctx); err != nil {
 		return err
 	}
-	stats, err := observe(ctx, job.Channel("train"), p, report, began)
+	// What has been read is worth a model, which a stop does not keep from being saved.
+	save, cancel := job.SaveContext(ctx)
+	defer cancel()
+	if err := t.observe(ctx, save); err != nil {
+		return err
+	}
+	model, err := t.solve(save)
+	if lack, ok := errors.AsType[*noStatisticError](err); ok && stopped(ctx) {
+		t.report.Warnf("Stopped, and there is no model: %v", lack.err)
+		return context.Cause(ctx)
+	}
 	if err != nil {
 		return err
 	}
-	began = time.Now()
-	n, mean, outer, err := stats.reduce(ctx, &job.Cluster)
-	if err != nil {
+	if err := score(ctx, job, model, p, t.report); err != nil {
 		return err
 	}
-	model, explained, err := solve(n, mean, outer, p)
-	if err != nil {
-		return err
-	}
-	report.Timing("finalize.time", began)
-
-	// All hosts have the same model; the leader saves it and says what it is worth. The model comes
-	// before its score, so that a stop in between costs no model.
-	if job.Cluster.Leader() {
-		report.Quality("train explained_variance", "score", explained)
-		began = time.Now()
-		if err := job.Model.Save(ModelFile, model); err != nil {
-			return err
-		}
-		report.Timing("model.serialize.time", began)
-	}
-	if err := score(ctx, job, model, p, report); err != nil {
-		return err
-	}
-	report.Done()
+	t.report.Done()
 	return nil
 }
 
-// observe sums the statistics of the channel's next epoch.
-func observe(ctx context.Context, train *channel.Channel, p Params, report *algorithms.Report, began time.Time) (*scatter, error) {
-	batching := p.Batching
+// A training is one run of Train.
+type training struct {
+	job    *algospec.Job
+	p      Params
+	report *algorithms.Report
+	began  time.Time
+	stats  scatter
+}
+
+// observe sums the statistics of the channel train, or of what a stop leaves of it.
+func (t *training) observe(ctx, save context.Context) error {
+	snapshots, err := algorithms.Resume(ctx, t.job, &t.stats, algorithms.SnapshotOptions{Alone: true})
+	if err != nil {
+		return err
+	}
+	err = t.read(ctx, save, snapshots)
+	if stopped(ctx) && errors.Is(err, algospec.ErrStopped) {
+		t.report.Infof("Stopped after %v records. The model is of these.", t.stats.n)
+		err = snapshots.Final(save)
+	}
+	return cmp.Or(err, snapshots.Close(save))
+}
+
+// read reads the channel train from where the snapshots end.
+func (t *training) read(ctx, save context.Context, snapshots *algorithms.Snapshots) error {
+	batching := t.p.Batching
 	batching.MaxColumns = maxFeatures
-	var stats scatter
-	pass := algorithms.Pass{Began: time.Now()}
-	for batch, err := range algorithms.Batches(ctx, train, batching) {
+	train := t.job.Channel("train")
+	from := snapshots.Position(train.Name)
+	pass := algorithms.Pass{Began: time.Now(), Records: from.Records, Batches: snapshots.Step(), Bytes: from.Bytes, Before: from.Records}
+	if from.Records > 0 {
+		t.report.Infof("Going on after %d records, from the snapshot of step %d.", from.Records, snapshots.Step())
+	}
+	for batch, err := range algorithms.BatchesFrom(ctx, train, batching, from) {
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if pass.Batches == 0 {
-			if err := greet(batch, p, report); err != nil {
-				return nil, err
+		if pass.Records == pass.Before {
+			if err := t.greet(batch); err != nil {
+				return err
 			}
-			report.Timing("initialize.time", began)
 		}
-		if err := stats.observe(ctx, batch); err != nil {
-			return nil, err
+		if err := t.stats.observe(save, batch); err != nil { // to the end of the batch
+			return err
 		}
 		pass.Add(batch)
+		if err := snapshots.Offer(ctx, batch.End()); err != nil {
+			return err
+		}
 	}
-	report.Pass(train.Name, pass, 0, p.Epochs)
-	return &stats, nil
+	t.report.Pass(train.Name, pass, 0, t.p.Epochs)
+	return nil
 }
 
 // greet compares the hyperparameters with the first batch.
-func greet(batch *algorithms.Batch, p Params, report *algorithms.Report) error {
+func (t *training) greet(batch *algorithms.Batch) error {
 	d := batch.X.Cols
-	report.Infof("%d feature(s) found in 'data'.", d)
-	report.Infof("<PCAExecutor on cpu(0)> is assigned to batch slice from 0 to %d.", p.MiniBatchSize-1)
-	if d != p.FeatureDim {
-		report.Warnf("The data have %d features where feature_dim is %d. Using %d.", d, p.FeatureDim, d)
+	t.report.Infof("%d feature(s) found in 'data'.", d)
+	t.report.Infof("<PCAExecutor on cpu(0)> is assigned to batch slice from 0 to %d.", t.p.MiniBatchSize-1)
+	if d != t.p.FeatureDim {
+		t.report.Warnf("The data have %d features where feature_dim is %d. Using %d.", d, t.p.FeatureDim, d)
 	}
-	if p.NumComponents > d {
-		return algospec.ClientErrorf("hyperparameter num_components: %d: more than the %d features of the data", p.NumComponents, d)
+	if t.p.NumComponents > d {
+		return algospec.ClientErrorf("hyperparameter num_components: %d: more than the %d features of the data", t.p.NumComponents, d)
 	}
+	t.report.Timing("initialize.time", t.began)
 	return nil
+}
+
+// solve makes the model of what all hosts have read. All have the same one; the leader saves it and says
+// what it is worth. The model comes before its score, so that a stop in between costs no model.
+func (t *training) solve(ctx context.Context) (*Model, error) {
+	began := time.Now()
+	n, mean, outer, err := t.stats.reduce(ctx, &t.job.Cluster)
+	if err != nil {
+		return nil, &noStatisticError{err}
+	}
+	model, explained, err := solve(n, mean, outer, t.p)
+	if err != nil {
+		return nil, err
+	}
+	t.report.Timing("finalize.time", began)
+	if t.job.Cluster.Leader() {
+		t.report.Quality("train explained_variance", "score", explained)
+		began = time.Now()
+		if err := t.job.Model.Save(ModelFile, model); err != nil {
+			return nil, err
+		}
+		t.report.Timing("model.serialize.time", began)
+	}
+	return model, nil
+}
+
+// A noStatisticError says why the hosts have no statistic of all data.
+type noStatisticError struct{ err error }
+
+func (e *noStatisticError) Error() string { return e.err.Error() }
+func (e *noStatisticError) Unwrap() error { return e.err }
+
+func stopped(ctx context.Context) bool { return errors.Is(context.Cause(ctx), algospec.ErrStopped) }
+
+// Metrics returns the definitions of what Train prints for a platform to scrape.
+func Metrics() []algospec.MetricDefinition {
+	return algorithms.Definitions("train explained_variance <score>", "test mse <loss>")
 }

@@ -89,6 +89,12 @@ func model(t *testing.T, job platform.Job) (pca.Model, []byte) {
 	job.Log = &log
 	result, err := platform.Run(t.Context(), job)
 	require.NoError(t, err, log.String())
+	return modelOf(t, job, result)
+}
+
+// modelOf returns the model of a job that has completed, and checks that nothing else is left.
+func modelOf(t *testing.T, job platform.Job, result *platform.Result) (pca.Model, []byte) {
+	t.Helper()
 	left, err := os.ReadDir(job.Dir)
 	require.NoError(t, err)
 	require.Empty(t, left)

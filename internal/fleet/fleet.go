@@ -27,6 +27,9 @@ type Job struct {
 	Container       string // which Member returns
 	HyperParameters map[string]string
 	Shards          []map[string][]byte // of each host in turn: the data of its channels
+	Checkpoints     string              // the directory of all hosts' snapshots; "" for none
+	Env             []string            // more of the environment
+	Pipe            bool                // the channels are named pipes, which the test makes: Host.Pipe
 }
 
 // A Host is one process.
@@ -57,6 +60,7 @@ func Start(t *testing.T, job Job) []*Host {
 			variable + "=" + job.Container, "SAGEMAKER_BASE_DIR=" + h.Base, "ALGOSPEC_HOSTS=algo-1=" + leader,
 			"TRAINING_JOB_NAME=" + t.Name(), "GORACE=atexit_sleep_ms=0",
 		}
+		h.Cmd.Env = append(h.Cmd.Env, job.Env...)
 		h.Cmd.Stdout, h.Cmd.Stderr = &h.log, &h.log
 		require.NoError(t, h.Cmd.Start())
 		t.Cleanup(func() {
@@ -71,6 +75,10 @@ func (h *Host) layOut(t *testing.T, job Job, names []string, shard map[string][]
 	t.Helper()
 	channels := map[string]any{}
 	for name, data := range shard {
+		if job.Pipe {
+			channels[name] = map[string]string{"TrainingInputMode": "Pipe"}
+			continue
+		}
 		channels[name] = map[string]string{"TrainingInputMode": "File"}
 		dir := filepath.Join(h.Base, "input", "data", name)
 		require.NoError(t, os.MkdirAll(dir, 0o755))
@@ -79,14 +87,21 @@ func (h *Host) layOut(t *testing.T, job Job, names []string, shard map[string][]
 		}
 	}
 	require.NoError(t, os.MkdirAll(filepath.Join(h.Base, "input", "config"), 0o755))
+	require.NoError(t, os.MkdirAll(filepath.Join(h.Base, "input", "data"), 0o755))
 	for name, v := range map[string]any{
-		"hyperparameters.json": job.HyperParameters, "inputdataconfig.json": channels,
+		"checkpointconfig.json": map[string]string{"LocalPath": job.Checkpoints},
+		"hyperparameters.json":  job.HyperParameters, "inputdataconfig.json": channels,
 		"resourceconfig.json": map[string]any{"current_host": h.Name, "hosts": names},
 	} {
 		text, err := json.Marshal(v)
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(filepath.Join(h.Base, "input", "config", name), text, 0o644))
 	}
+}
+
+// Pipe returns the path of an epoch's pipe of a channel.
+func (h *Host) Pipe(channel string, epoch int) string {
+	return filepath.Join(h.Base, "input", "data", fmt.Sprintf("%s_%d", channel, epoch))
 }
 
 // Wait waits for the host's end and returns its exit status, -1 where it was killed.
