@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -169,6 +170,17 @@ func TestAHostThatSpeaksNonsenseIsLost(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestTheLeaderListensWhereItCan(t *testing.T) {
+	elsewhere, here := netip.MustParseAddr("203.0.113.1"), netip.MustParseAddr("127.0.0.1") // of documentation, RFC 5737
+	for _, addresses := range [][]netip.Addr{{here}, {elsewhere, here}, {here, elsewhere}} {
+		listener, err := listenAt(t.Context(), addresses, "0")
+		require.NoError(t, err, addresses)
+		require.NoError(t, listener.Close())
+	}
+	_, err := listenAt(t.Context(), []netip.Addr{elsewhere}, "0")
+	require.ErrorContains(t, err, "listen tcp 203.0.113.1:0: ")
 }
 
 // A host that got no answer in time, as the leader was stopped, say, has hung up and dials again. What it left at the door

@@ -1,10 +1,12 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"strings"
 	"sync"
 	"time"
@@ -154,24 +156,38 @@ func (s *star) listen(ctx context.Context, c *clock) (net.Listener, error) {
 	}
 }
 
-// tryListen listens once. A name that resolves to this machine's loopback, as some distributions have
-// it, would keep the other hosts out, so that listens on all interfaces.
+// tryListen listens once.
 func (s *star) tryListen(ctx context.Context) (net.Listener, error) {
-	host, port, err := net.SplitHostPort(s.opts.address(s.hosts[0]))
+	address := s.opts.address(s.hosts[0])
+	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, err
 	}
-	if s.opts.Addresses[s.hosts[0]] == "" {
-		addresses, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
-		if err != nil {
-			return nil, err
-		}
-		if host = addresses[0].String(); addresses[0].IsLoopback() {
+	if s.opts.Addresses[s.hosts[0]] != "" {
+		return new(net.ListenConfig).Listen(ctx, "tcp", address)
+	}
+	addresses, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	if err != nil {
+		return nil, err
+	}
+	return listenAt(ctx, addresses, port)
+}
+
+// listenAt listens at the first address that is this machine's; who dials the name tries them all. One of this machine's
+// loopback, as some distributions have it, would keep the other hosts out, so that listens on all interfaces.
+func listenAt(ctx context.Context, addresses []netip.Addr, port string) (_ net.Listener, err error) {
+	for _, address := range addresses {
+		host := address.String()
+		if address.IsLoopback() {
 			host = ""
 		}
+		listener, one := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, port))
+		if one == nil {
+			return listener, nil
+		}
+		err = cmp.Or(err, one)
 	}
-	var config net.ListenConfig
-	return config.Listen(ctx, "tcp", net.JoinHostPort(host, port))
+	return nil, err
 }
 
 // missing names the hosts that have not come.
