@@ -204,7 +204,7 @@ func TestAHostThatLeavesWhileOthersAreAwaitedIsLost(t *testing.T) {
 	leader, first := host(t, 0, 3, opts), host(t, 1, 3, opts)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
-		time.AfterFunc(100*time.Millisecond, cancel)
+		time.AfterFunc(time.Second, cancel) // it has connected by then
 		first.Barrier(ctx)
 	}()
 	require.EqualError(t, leader.Barrier(t.Context()), "cluster: host algo-2 is lost: it ended before a collective that others called")
