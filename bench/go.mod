@@ -30,6 +30,7 @@ require (
 	github.com/moby/sys/mountinfo v0.7.3 // indirect
 	github.com/tidwall/btree v1.8.1 // indirect
 	golang.org/x/sync v0.24.0 // indirect
+	golang.org/x/term v0.44.0 // indirect
 	gonum.org/v1/gonum v0.17.0 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
 )
