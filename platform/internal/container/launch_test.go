@@ -84,7 +84,7 @@ func TestTheEnvironmentArrivesAsItIs(t *testing.T) {
 	}
 	t.Setenv("http_proxy", "http://not-for-containers:1")
 	t.Setenv("EMPTY", "the platform's own")
-	eachAlone(t, func(t *testing.T, w *world) {
+	each(t, func(t *testing.T, w *world) {
 		got := map[string]string{}
 		for _, pair := range w.report(t, Spec{Arguments: []string{"report="}, Env: env, Hostname: "ip-10-0-0-1"}).Env {
 			key, value, _ := strings.Cut(pair, "=")

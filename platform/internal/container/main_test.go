@@ -32,13 +32,6 @@ func TestMain(m *testing.M) {
 // installed and ALGOSPEC_DOCKER is set, with the latter, too, in front of podman's implementation of
 // docker's engine.
 func each(t *testing.T, test func(t *testing.T, w *world)) {
-	t.Parallel() // most of the time is spent waiting for the runtime
-	eachAlone(t, test)
-}
-
-// eachAlone is each for a test that changes what others depend on, too.
-func eachAlone(t *testing.T, test func(t *testing.T, w *world)) {
-	t.Helper()
 	command := testenv.Containers(t)
 	image := testenv.Image(t, testenv.ImageSpec{
 		Programs: map[string]string{"/probe": "./platform/internal/container/testdata/probe"},
