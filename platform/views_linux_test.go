@@ -150,8 +150,8 @@ func TestAnObjectThatIsReplacedInFastFileMode(t *testing.T) {
 	})
 }
 
-// A reader that waits for S3 does not keep the job from being stopped: the process is killed with
-// its grace over, the trainer is left behind with an error.
+// A reader that waits for S3 does not keep the job from being stopped: the process ends by itself just before
+// its grace is over, or is killed then; the trainer is left behind with an error.
 func TestAStopWhileFastFileWaits(t *testing.T) {
 	testenv.FUSE(t)
 	bothWays(t, func(t *testing.T, as func(platform.Job) platform.Job) {
@@ -171,7 +171,7 @@ func TestAStopWhileFastFileWaits(t *testing.T) {
 		began := time.Now()
 		result, err := platform.Run(ctx, as(job))
 		require.ErrorIs(t, err, platform.ErrStopped)
-		require.Equal(t, 137, result.ExitCode)
+		require.Contains(t, []int{1, 137}, result.ExitCode)
 		require.Eventually(t, func() bool { // when the trainer has got its error and told it
 			left, err := os.ReadDir(job.Dir)
 			return err == nil && len(left) == 0
