@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"os"
 	"testing"
 	"time"
 
@@ -44,7 +45,7 @@ func TestASaveHookKnowsTheGraceAndIsCutOff(t *testing.T) {
 			job := newJob(t, newServer(t))
 			job.Grace = 300 * time.Millisecond
 			waiting := make(chan struct{})
-			release := make(chan struct{})
+			release, saved := make(chan struct{}), make(chan struct{})
 			job.Trainer = func(ctx context.Context, job *algospec.Job) error {
 				job.OnStop(func(ctx context.Context) error {
 					deadline, ok := job.Deadline()
@@ -54,6 +55,7 @@ func TestASaveHookKnowsTheGraceAndIsCutOff(t *testing.T) {
 					if forever {
 						<-release
 					}
+					defer close(saved)
 					return job.Model.Save("model", algospec.JSON(nil))
 				})
 				close(waiting)
@@ -66,6 +68,11 @@ func TestASaveHookKnowsTheGraceAndIsCutOff(t *testing.T) {
 			running.Stop()
 			result, err := running.Wait()
 			close(release)
+			<-saved
+			require.Eventually(t, func() bool { // what a trainer that was left behind has written goes, too
+				left, err := os.ReadDir(job.Dir)
+				return err == nil && len(left) == 0
+			}, 5*time.Second, time.Millisecond)
 			require.Error(t, err)
 			require.Equal(t, platform.Stopped, result.SecondaryStatus)
 			if forever {
