@@ -115,7 +115,10 @@ func (p *centers) scorer(x Matrix) *scorer {
 			s.norms[j] = float32(math.Inf(1))
 			continue
 		}
-		square, panel := 0.0, b[j/w*w*p.d+j%w:]
+		square, panel, w := 0.0, b[j/w*w*p.d+j%w:], w
+		if x.S == nil && p.e.blas != nil {
+			panel, w = b[j*p.d:], 1 // row by row
+		}
 		for l, v := range p.c[j*p.d:][:p.d] {
 			if s.pilot != nil {
 				v -= s.pilot[l]
@@ -190,10 +193,8 @@ func (p *centers) AssignAndSum(x Matrix, weight []float32, sums, weights []float
 	round = min(round, up(rows, tileRows))
 	p.scratchNear, p.distances = slices.Grow(p.scratchNear[:0], round)[:round], slices.Grow(p.distances[:0], round)[:round]
 	p.near, p.distance64, p.weight, p.sums, p.weights = p.scratchNear, p.distances, weight, sums, weights
-	p.pieces, p.columns = 4*workers, 0
-	if workers == 1 {
-		p.pieces = 1
-	} else if x.S == nil && p.d >= 2*tileRows*workers {
+	p.pieces, p.columns = p.e.shares(), 0
+	if workers > 1 && x.S == nil && p.d >= 2*tileRows*workers {
 		p.columns = up((p.d+2*workers-1)/(2*workers), p.set.Lanes32)
 		p.pieces = (p.d + p.columns - 1) / p.columns
 	}
@@ -229,7 +230,7 @@ func (t *sumTask) do(_ *scratch, piece int) {
 	whole := (to - from) / p.set.Lanes64 * p.set.Lanes64
 	for i := range p.end - p.first {
 		j := int(p.near[i])
-		if p.columns == 0 && p.pieces > 1 && j%p.pieces != piece {
+		if p.columns == 0 && p.pieces > 1 && j&(p.pieces-1) != piece {
 			continue
 		}
 		w := 1.0
@@ -299,7 +300,10 @@ func (p *centers) scores(s *scratch, first, end int, f func(row int, scores []fl
 			norms[i] = math.Sqrt(square)
 			copy(scores[i*width:][:width], sc.norms)
 		}
-		for panel := 0; panel < sc.panels; panel += kernel.Widest {
+		if p.e.blas != nil {
+			p.e.blas.sgemm(false, true, n, p.k, p.d, rows, stride, sc.b, p.d, scores, width)
+		}
+		for panel := 0; panel < sc.panels && p.e.blas == nil; panel += kernel.Widest {
 			panels := min(kernel.Widest, sc.panels-panel)
 			for l := 0; l < p.d; l += stepColumns {
 				steps := min(stepColumns, p.d-l)

@@ -124,7 +124,7 @@ var kinds = []kind{
 	{"mostly 0", 0, 1, 0.97},
 	{"far from 0", 1e6, 1, 0},
 	{"huge", 0, 1e15, 0},
-	{"tiny", 0, 1e-15, 0}, // whose squares are still numbers of float32
+	{"tiny", 0, 1e-15, 0},     // whose squares are still numbers of float32
 	{"all positive", 5, 1, 0}, // no sum cancels the error of another
 }
 

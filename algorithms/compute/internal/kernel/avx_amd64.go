@@ -94,6 +94,11 @@ func distanceAVX2(n int, x []float32, c []float32) (square float64)
 //go:noescape
 func addToAVX2(n int, dst []float64, x []float32, w float64)
 
+// axpyAVX2 adds v·x to dst, n elements, a multiple of the lanes of float32.
+//
+//go:noescape
+func axpyAVX2(n int, v float32, x []float32, dst []float32)
+
 // tile32x1AVX512 adds a·b to c: a of any strides, b in panels, c row by row.
 //
 //go:noescape
@@ -183,3 +188,8 @@ func distanceAVX512(n int, x []float32, c []float32) (square float64)
 //
 //go:noescape
 func addToAVX512(n int, dst []float64, x []float32, w float64)
+
+// axpyAVX512 adds v·x to dst, n elements, a multiple of the lanes of float32.
+//
+//go:noescape
+func axpyAVX512(n int, v float32, x []float32, dst []float32)

@@ -1629,6 +1629,30 @@ vectors_end:
 	VZEROUPPER
 	RET
 
+// func axpyAVX2(n int, v float32, x []float32, dst []float32)
+// Requires: AVX, FMA3
+TEXT ·axpyAVX2(SB), NOSPLIT, $0-64
+	MOVQ         n+0(FP), AX
+	MOVQ         x_base+16(FP), CX
+	MOVQ         dst_base+40(FP), DX
+	VBROADCASTSS v+8(FP), Y15
+	CMPQ         AX, $0x08
+	JL           vectors_end
+
+vectors:
+	VMOVUPS     (DX), Y1
+	VFMADD231PS (CX), Y15, Y1
+	VMOVUPS     Y1, (DX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000020, DX
+	SUBQ        $0x08, AX
+	CMPQ        AX, $0x08
+	JGE         vectors
+
+vectors_end:
+	VZEROUPPER
+	RET
+
 // func tile32x1AVX512(k int, a []float32, aRow int, aCol int, b []float32, bPanel int, c []float32, cRow int)
 // Requires: AVX, AVX512F
 TEXT ·tile32x1AVX512(SB), NOSPLIT, $0-112
@@ -4028,6 +4052,30 @@ vectors:
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, AX
 	CMPQ        AX, $0x08
+	JGE         vectors
+
+vectors_end:
+	VZEROUPPER
+	RET
+
+// func axpyAVX512(n int, v float32, x []float32, dst []float32)
+// Requires: AVX, AVX512F
+TEXT ·axpyAVX512(SB), NOSPLIT, $0-64
+	MOVQ         n+0(FP), AX
+	MOVQ         x_base+16(FP), CX
+	MOVQ         dst_base+40(FP), DX
+	VBROADCASTSS v+8(FP), Z15
+	CMPQ         AX, $0x10
+	JL           vectors_end
+
+vectors:
+	VMOVUPS     (DX), Z1
+	VFMADD231PS (CX), Z15, Z1
+	VMOVUPS     Z1, (DX)
+	ADDQ        $0x00000040, CX
+	ADDQ        $0x00000040, DX
+	SUBQ        $0x10, AX
+	CMPQ        AX, $0x10
 	JGE         vectors
 
 vectors_end:

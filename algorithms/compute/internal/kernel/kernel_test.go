@@ -159,6 +159,12 @@ func testRows(t *testing.T, s Set, r *rand.Rand, n int) {
 	require.Equal(t, behind, dst[n])
 	s.AddTo(n, sum, x, 0.5)
 	require.InDeltaSlice(t, wantSum, sum, 1e-15)
+	wantAxpy := widen(dst)
+	for j := range n {
+		wantAxpy[j] += 0.25 * float64(x[j])
+	}
+	s.Axpy(n, 0.25, x, dst)
+	require.InDeltaSlice(t, wantAxpy, widen(dst), 1e-6)
 }
 
 func testScan(t *testing.T, s Set, r *rand.Rand, n int) {

@@ -43,6 +43,7 @@ func main() {
 		s.scan()
 		s.distance()
 		s.addTo()
+		s.axpy()
 	}
 	Generate()
 }
@@ -453,6 +454,22 @@ func (s isa) addTo() {
 		VFMADD231PD(s.v(15), s.v(0), s.v(1))
 		VMOVUPD(s.v(1), Mem{Base: dst})
 		ADDQ(U32(s.bytes/2), x)
+		ADDQ(U32(s.bytes), dst)
+	})
+	end()
+}
+
+// axpy is dst += v·x in float32.
+func (s isa) axpy() {
+	s.function("axpy", "func(n int, v float32, x, dst []float32)",
+		"%s adds v·x to dst, n elements, a multiple of the lanes of float32.")
+	n, x, dst := param("n"), base("x"), base("dst")
+	VBROADCASTSS(NewParamAddr("v", 8), s.v(15))
+	loop("vectors", n, s.bytes/4, func() {
+		VMOVUPS(Mem{Base: dst}, s.v(1))
+		VFMADD231PS(Mem{Base: x}, s.v(15), s.v(1))
+		VMOVUPS(s.v(1), Mem{Base: dst})
+		ADDQ(U32(s.bytes), x)
 		ADDQ(U32(s.bytes), dst)
 	})
 	end()
