@@ -11,6 +11,7 @@ import (
 	"github.com/algospec/algospec/algorithms/compute"
 	"github.com/algospec/algospec/algorithms/pca"
 	"github.com/algospec/algospec/channel"
+	"github.com/algospec/algospec/internal/testenv"
 )
 
 // The data sets of which scikit-learn's exact PCA is known, and how many columns come before the features. Values and
@@ -28,6 +29,9 @@ func TestEveryDataSetAgreesWithScikitLearn(t *testing.T) {
 		{"mnist_10k", "mnist_10k.csv.gz", 1, 10},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if testenv.Race && (c.name == "mnist_10k" || c.name == "nyc_taxi_50") {
+				t.Skip("too slow under the race detector; the small ones run there")
+			}
 			var rows table
 			for _, row := range load(t, c.file) {
 				rows = append(rows, row[c.labels:])
