@@ -31,7 +31,6 @@ type centers struct {
 	set  *kernel.Set
 	k, d int
 	c    []float32 // k×d, as they are
-	wide int       // d in whole vectors
 
 	dense, sparse scorer
 	norms         []float64 // ‖c‖², for the distances of sparse rows
@@ -72,7 +71,6 @@ func (e *cpu) NewCenters(c blas32.General) Centers {
 func (p *centers) Set(c blas32.General) {
 	checkDense("centers", c)
 	p.k, p.d = c.Rows, c.Cols
-	p.wide = p.d / p.set.Lanes32 * p.set.Lanes32
 	p.c = slices.Grow(p.c[:0], p.k*p.d)[:p.k*p.d]
 	p.norms = slices.Grow(p.norms[:0], p.k)[:p.k]
 	for j := range p.k {
@@ -227,7 +225,6 @@ func (t *sumTask) do(_ *scratch, piece int) {
 		from = piece * p.columns
 		to = min(from+p.columns, p.d)
 	}
-	whole := (to - from) / p.set.Lanes64 * p.set.Lanes64
 	for i := range p.end - p.first {
 		j := int(p.near[i])
 		if p.columns == 0 && p.pieces > 1 && j&(p.pieces-1) != piece {
@@ -247,10 +244,7 @@ func (t *sumTask) do(_ *scratch, piece int) {
 		}
 		x := p.x.X.Data[(p.first+i)*p.x.X.Stride:][from:to]
 		sum = sum[from:to]
-		p.set.AddTo(whole, sum, x, w)
-		for l := whole; l < len(x); l++ {
-			sum[l] += w * float64(x[l])
-		}
+		p.set.AddTo(len(x), sum, x, w)
 	}
 }
 
@@ -291,16 +285,10 @@ func (p *centers) scores(s *scratch, first, end int, f func(row int, scores []fl
 		n := min(batch, end-first)
 		for i := range n {
 			x, dst := p.x.X.Data[(first+i)*p.x.X.Stride:][:p.d], rows[i*stride:][:stride]
-			square := p.set.Shift(p.wide, x, sc.pilot, dst)
-			for l := p.wide; l < p.d; l++ {
-				v := x[l] - sc.pilot[l]
-				dst[l] = v
-				square += float64(v) * float64(v)
-			}
-			norms[i] = math.Sqrt(square)
+			norms[i] = math.Sqrt(p.set.Shift(p.d, x, sc.pilot, dst))
 			copy(scores[i*width:][:width], sc.norms)
 		}
-		if p.e.blas != nil {
+		if p.e.blas != nil && p.d > 0 {
 			p.e.blas.sgemm(false, true, n, p.k, p.d, rows, stride, sc.b, p.d, scores, width)
 		}
 		for panel := 0; panel < sc.panels && p.e.blas == nil; panel += kernel.Widest {
@@ -358,13 +346,7 @@ func (p *centers) nearest(s *scratch, row int, scores []float32, norm float64) (
 	if p.x.S != nil {
 		return first, p.exact(s, row, first)
 	}
-	x, c := p.x.X.Data[row*p.x.X.Stride:][:p.d], p.c[first*p.d:][:p.d]
-	square := p.set.Distance(p.wide, x, c)
-	for l := p.wide; l < p.d; l++ {
-		diff := float64(x[l] - c[l])
-		square += diff * diff
-	}
-	return first, square
+	return first, p.set.Distance(p.d, p.x.X.Data[row*p.x.X.Stride:][:p.d], p.c[first*p.d:][:p.d])
 }
 
 // compare returns the nearest of the centers whose score is not above a bound, by their distances in float64.
