@@ -19,6 +19,10 @@ const (
 	stepColumns = 1024
 	// roundBytes of rows are assigned before they are added up, while they are in a cache.
 	roundBytes = 1 << 20
+	// sumLanes lanes at most add up a share of the rows each, in sums of their own of laneBytes in all. There are as many as make
+	// adding up the lanes little beside adding up the rows.
+	sumLanes  = 32
+	laneBytes = 8 << 20
 	// largest is up to where squares are of float32. Rows and centers beyond it are compared in float64.
 	largest = 1e37
 )
@@ -37,19 +41,20 @@ type centers struct {
 
 	scratchNear []int32
 	distances   []float64
+	lane        []lane
 
 	// Of the call that is under way:
-	x             Matrix
-	first         int // row that piece 0 begins with
-	end           int
-	near          []int32
-	distance32    []float32
-	distance64    []float64
-	weight        []float32
-	sums, weights []float64
-	pieces        int
-	columns       int // that a piece adds up, or 0 where it is of centers
-	dst           blas32.General
+	x          Matrix
+	first      int // row that piece 0 begins with
+	end        int
+	near       []int32
+	distance32 []float32
+	distance64 []float64
+	weight     []float32
+	sums       []float64
+	pieces     int
+	columns    int // that a piece adds up, or 0 where it is of centers
+	dst        blas32.General
 }
 
 // A scorer is centers about a pilot, ready to be multiplied with rows.
@@ -153,7 +158,7 @@ func (p *centers) begin(x Matrix) {
 
 func (p *centers) finish() {
 	p.x, p.near, p.distance32, p.distance64 = Matrix{}, nil, nil, nil
-	p.weight, p.sums, p.weights, p.dst = nil, nil, nil, blas32.General{}
+	p.weight, p.sums, p.dst = nil, nil, blas32.General{}
 }
 
 // work returns how many multiplications the scores of so many rows take.
@@ -183,6 +188,84 @@ func (p *centers) AssignAndSum(x Matrix, weight []float32, sums, weights []float
 	if weight != nil && len(weight) < rows || len(sums) < p.k*p.d || len(weights) < p.k {
 		panic(fmt.Sprintf("compute: %d weights, %d sums and %d sums of weights for %d rows and %d×%d centers", len(weight), len(sums), len(weights), rows, p.k, p.d))
 	}
+	p.weight = weight
+	if n := p.lanes(rows); n > 1 {
+		return p.sumInLanes(n, sums, weights)
+	}
+	return p.sumInRounds(sums, weights)
+}
+
+// lanes returns how many lanes are worth it for so many rows; it does not depend on the threads, as results would.
+func (p *centers) lanes(rows int) int {
+	return min(sumLanes, rows/(4*p.k), laneBytes/(8*(p.k*p.d+1)), rows/tileRows)
+}
+
+// A lane is what a share of the rows comes to.
+type lane struct {
+	sums, weights []float64
+	loss          float64
+}
+
+// sumInLanes goes over the rows once.
+func (p *centers) sumInLanes(n int, sums, weights []float64) (loss float64) {
+	for len(p.lane) < n {
+		p.lane = append(p.lane, lane{})
+	}
+	p.pieces, p.end = n, p.x.Rows()
+	p.e.run((*laneSumTask)(p), n, p.work(p.end))
+	for i := range n {
+		l := &p.lane[i]
+		for j, v := range l.sums {
+			sums[j] += v
+		}
+		for j, v := range l.weights {
+			weights[j] += v
+		}
+		loss += l.loss
+	}
+	p.finish()
+	return loss
+}
+
+// A laneSumTask assigns rows and adds them up: a piece is a lane.
+type laneSumTask centers
+
+func (t *laneSumTask) do(s *scratch, piece int) {
+	p := (*centers)(t)
+	l := &p.lane[piece]
+	clear(aligned(&l.sums, p.k*p.d))
+	clear(aligned(&l.weights, p.k))
+	l.sums, l.weights, l.loss = l.sums[:p.k*p.d], l.weights[:p.k], 0
+	end := p.end * (piece + 1) / p.pieces
+	for first := p.end * piece / p.pieces; first < end; first += tileRows {
+		p.scores(s, first, min(first+tileRows, end), func(row int, scores []float32, norm float64) {
+			j, d := p.nearest(s, row, scores, norm)
+			w := 1.0
+			if p.weight != nil {
+				w = float64(p.weight[row])
+			}
+			l.weights[j] += w
+			l.loss += w * d
+			p.add(l.sums[j*p.d:][:p.d], row, 0, w)
+		})
+	}
+}
+
+// add adds w times a row to a center's sum, or some columns of it, which begin at from.
+func (p *centers) add(sum []float64, row, from int, w float64) {
+	if p.x.S == nil {
+		p.set.AddTo(len(sum), sum, p.x.X.Data[row*p.x.X.Stride+from:], w)
+		return
+	}
+	columns, values := p.x.S.Row(row)
+	for l, column := range columns {
+		sum[column] += w * float64(values[l])
+	}
+}
+
+// sumInRounds assigns rows while they are in a cache, and adds them up then, each center's sum, or some columns of it, by one worker.
+func (p *centers) sumInRounds(sums, weights []float64) (loss float64) {
+	rows, weight := p.x.Rows(), p.weight
 	workers := p.e.workers()
 	round := tileRows
 	if workers > 1 {
@@ -190,13 +273,12 @@ func (p *centers) AssignAndSum(x Matrix, weight []float32, sums, weights []float
 	}
 	round = min(round, up(rows, tileRows))
 	p.scratchNear, p.distances = slices.Grow(p.scratchNear[:0], round)[:round], slices.Grow(p.distances[:0], round)[:round]
-	p.near, p.distance64, p.weight, p.sums, p.weights = p.scratchNear, p.distances, weight, sums, weights
+	p.near, p.distance64, p.sums = p.scratchNear, p.distances, sums
 	p.pieces, p.columns = p.e.shares(), 0
-	if workers > 1 && x.S == nil && p.d >= 2*tileRows*workers {
+	if workers > 1 && p.x.S == nil && p.d >= 2*tileRows*workers {
 		p.columns = up((p.d+2*workers-1)/(2*workers), p.set.Lanes32)
 		p.pieces = (p.d + p.columns - 1) / p.columns
 	}
-	loss := 0.0
 	for p.first = 0; p.first < rows; p.first += round {
 		p.end = min(p.first+round, rows)
 		n := p.end - p.first
@@ -235,16 +317,7 @@ func (t *sumTask) do(_ *scratch, piece int) {
 			w = float64(p.weight[p.first+i])
 		}
 		sum := p.sums[j*p.d:][:p.d]
-		if p.x.S != nil {
-			columns, values := p.x.S.Row(p.first + i)
-			for l, column := range columns {
-				sum[column] += w * float64(values[l])
-			}
-			continue
-		}
-		x := p.x.X.Data[(p.first+i)*p.x.X.Stride:][from:to]
-		sum = sum[from:to]
-		p.set.AddTo(len(x), sum, x, w)
+		p.add(sum[from:to], p.first+i, from, w)
 	}
 }
 
