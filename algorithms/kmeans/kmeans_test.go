@@ -170,3 +170,11 @@ func referenceOf(t *testing.T, name string) []reference {
 	require.NotEmpty(t, r.KMeans)
 	return r.KMeans
 }
+
+// fit is a training as a library.
+func fit(t testing.TB, p kmeans.Params, rows table) *kmeans.Model {
+	t.Helper()
+	m, err := kmeans.Fit(t.Context(), channel.Memory(rows.encode(t)), p)
+	require.NoError(t, err)
+	return m
+}

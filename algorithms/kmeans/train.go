@@ -248,12 +248,6 @@ func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Mi
 
 func stopped(ctx context.Context) bool { return errors.Is(context.Cause(ctx), algospec.ErrStopped) }
 
-// tooFew is the error of first batches from which the centers cannot be drawn.
-func (t *training) tooFew(rows int64) error {
-	return algospec.ClientErrorf("channel train: the first batch has %d rows, fewer than the %d centers to draw from it (%d·%d: k·extra_center_factor); "+
-		"a smaller extra_center_factor or a larger mini_batch_size may help", rows, t.p.centers(), t.p.K, t.p.factor())
-}
-
 // Metrics returns the definitions of what Train prints for a platform to scrape.
 func Metrics() []algospec.MetricDefinition {
 	return algorithms.Definitions("test msd <loss>", "test ssd <loss>", "train msd <loss>", "train data_msd <loss>")
