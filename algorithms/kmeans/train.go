@@ -92,7 +92,7 @@ func (t *training) run(ctx context.Context) (*Model, error) {
 		return nil, err
 	}
 	if t.K == 0 {
-		t.report.Warnf("Stopped, and there is no model: %v", errNoRecords)
+		t.report.Warnf("Stopped, and there is no model: no centers had been drawn")
 		return nil, context.Cause(ctx)
 	}
 	model, err := t.finish(ctx, save)
