@@ -67,7 +67,7 @@ func (l *lloyd) in(ctx context.Context, more int, seed int64, breath uint64) (*l
 		}
 	}
 	wide.engine.Set(wide.centers)
-	_, err = wide.run(ctx, breathIter, breathTol)
+	_, err = wide.run(ctx, inIter, inTol)
 	return wide, err
 }
 
