@@ -28,8 +28,8 @@ func Train(ctx context.Context, job *algospec.Job, p Params) error {
 	return err
 }
 
-// Fit clusters the rows of a source, RecordIO-protobuf, as Train does. Of p only K is required; zero values are the defaults, and a
-// FeatureDim of 0 takes the width of the data.
+// Fit clusters the rows of a source, RecordIO-protobuf, as Train does, on this host. Of p only K is required; zero values are the
+// defaults, a FeatureDim of 0 takes the width of the data, and Sparse, not ForceDense, says whether sparse rows stay so.
 func Fit(ctx context.Context, src channel.Source, p Params) (*Model, error) {
 	return FitChannel(ctx, &channel.Channel{Name: "train", Source: src}, p)
 }
@@ -40,7 +40,7 @@ func FitChannel(ctx context.Context, c *channel.Channel, p Params) (*Model, erro
 		return nil, algospec.ClientErrorf("kmeans: %d clusters", p.K)
 	}
 	p = p.withDefaults()
-	p.DataMSD = hyperparams.Fixed(false)
+	p.ForceDense = true // its zero value is not the default; Sparse says so here
 	t := newTraining(&algospec.Job{Channels: map[string]*channel.Channel{"train": c}}, p)
 	t.library = true
 	return t.run(ctx)
@@ -63,7 +63,7 @@ type training struct {
 
 func newTraining(job *algospec.Job, p Params) *training {
 	t := &training{job: job, p: p, batching: p.Batching, clock: clock{}, began: time.Now()}
-	t.batching.Sparse = !p.ForceDense && !t.library
+	t.batching.Sparse = p.Sparse || !p.ForceDense
 	r := algorithms.NewReport(job, "AWS/KMeansWebscale", hyperparams.Defaults[Params]())
 	t.report = r
 	r.Infof("Create Store: %s", map[bool]string{true: "local", false: "dist_sync"}[job.Cluster.Size() == 1])
