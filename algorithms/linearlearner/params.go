@@ -16,7 +16,7 @@ const (
 )
 
 // Params are the hyperparameters (builtin-algorithms, 4.1). Those whose names begin with _ are for the platform, and without
-// effect, but for _tuning_objective_metric and _seed.
+// effect, but for _tuning_objective_metric, _average_weights and _seed.
 type Params struct {
 	PredictorType string                `hyperparameter:",required" enum:"binary_classifier,multiclass_classifier,regressor"`
 	NumClasses    int                   `default:"1" enum:"1" range:"[3,1e6]"` // of multiclass_classifier, which needs it
@@ -72,7 +72,8 @@ type Params struct {
 	LogLevel              string                 `hyperparameter:"_log_level" default:"info"`
 	TuningObjectiveMetric string                 `hyperparameter:"_tuning_objective_metric" default:""` // of a tuning job, which wants one model
 	EnableProfiler        hyperparams.Auto[bool] `hyperparameter:"_enable_profiler" default:"false"`
-	Seed                  int64                  `hyperparameter:"_seed" default:"0"` // of the initial weights
+	Average               hyperparams.Auto[bool] `hyperparameter:"_average_weights" default:"true"` // models are averages over their last updates; false leaves the last weights, as the original does
+	Seed                  int64                  `hyperparameter:"_seed" default:"1"`               // of the initial weights
 }
 
 // withDefaults returns the parameters with the defaults where a caller of Fit has left the zero value.

@@ -217,7 +217,7 @@ func (p *Params) linear(d int, settings []Setting, shift []float32) compute.Line
 		Features: d, Outputs: p.outputs(),
 		Optimizer: map[string]compute.Optimizer{"adam": compute.Adam, "sgd": compute.SGD, "rmsprop": compute.RMSProp}[p.Optimizer.Or("adam")],
 		Beta1:     p.Beta1.Or(0.9), Beta2: p.Beta2.Or(0.999), Momentum: p.Momentum.Or(0),
-		NoBias: !p.UseBias.Or(true), BiasRate: p.BiasLRMult.Or(10), Shift: shift,
+		Average: p.Average.Or(true), NoBias: !p.UseBias.Or(true), BiasRate: p.BiasLRMult.Or(10), Shift: shift,
 	}
 	if c.Optimizer == compute.RMSProp {
 		c.Beta2 = p.Beta2.Or(0.9) // MXNet's gamma1
@@ -366,11 +366,18 @@ func (t *training) step(ctx context.Context, batch *algorithms.Batch) (bool, err
 			t.rates[m] *= correction(t.Step, t.p.Beta1.Or(0.9), t.p.Beta2.Or(0.999))
 		}
 	}
-	for m, loss := range t.linear.Update(1/rows, t.rates) {
+	for m, loss := range t.linear.Update(1/rows, t.rates, averageShare(t.Step)) {
 		t.Losses[m] += loss
 	}
 	t.Rows += rows
 	return true, nil
+}
+
+// averageShare is how far update t moves the average of the weights towards them: polynomial-decay averaging (Shamir and Zhang
+// 2013), which is mostly of the last ninth of all updates, however many these are.
+func averageShare(t int64) float64 {
+	const eta = 8
+	return (eta + 1) / (float64(t) + eta)
 }
 
 // rowWeights returns the weights of a batch's rows, nil where all are 1.
@@ -447,9 +454,13 @@ func (t *training) keep(model int) {
 	t.linear.State(&t.copy)
 	outputs := t.p.outputs()
 	columns := len(t.settings) * outputs
+	weights := t.copy.Weights
+	if t.p.Average.Or(true) {
+		weights = t.copy.Average
+	}
 	t.best = t.best[:0]
-	for begin := model * outputs; begin < len(t.copy.Weights); begin += columns {
-		t.best = append(t.best, t.copy.Weights[begin:][:outputs]...)
+	for begin := model * outputs; begin < len(weights); begin += columns {
+		t.best = append(t.best, weights[begin:][:outputs]...)
 	}
 }
 
