@@ -103,9 +103,10 @@ func (r *lossRows) logisticWeighted(row []float32, label float32, weight float64
 
 func abs32(x float32) float32 { return math.Float32frombits(math.Float32bits(x) &^ (1 << 31)) }
 
-// expNeg returns exp(−x) of x ≥ 0, to 1e-9 relatively: 2 to a whole power times a polynomial.
+// expNeg returns exp(−x) of x ≥ 0, to 1e-9 relatively: 2 to a whole power times a polynomial. Beyond 80 it is 0: products with
+// what comes of it in float32, which are below its normal numbers, take a hundred times as long.
 func expNeg(x float32) float64 {
-	if !(x < 700) { // NaN as well
+	if !(x < 80) { // NaN as well
 		if x != x {
 			return math.NaN()
 		}
