@@ -42,6 +42,7 @@ func train(ctx context.Context, job *algospec.Job, p Params) (*Model, error) {
 	}
 	save, cancel := job.SaveContext(ctx)
 	defer cancel()
+	t.times.setup = time.Since(t.began)
 	model, err := t.run(ctx, save)
 	if err == nil || !stopped(ctx) {
 		return model, err
@@ -527,6 +528,9 @@ func (t *training) finish(ctx context.Context) (*Model, error) {
 		return nil, err
 	}
 	t.report.Infof("Best model found for hyperparameters: %s", algorithms.PythonJSON(t.settings[t.Best.Model]))
+	if err := t.test(ctx, model); err != nil {
+		return nil, err
+	}
 	t.times.finalize = time.Since(began)
 	return model, nil
 }
@@ -562,8 +566,8 @@ func stopped(ctx context.Context) bool { return errors.Is(context.Cause(ctx), al
 
 // timings are how long the parts of a run took.
 type timings struct {
-	initialize, finalize time.Duration
-	update, check        durations
+	setup, initialize, finalize time.Duration
+	update, check               durations
 }
 
 type durations struct {
