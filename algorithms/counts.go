@@ -27,7 +27,7 @@ func (r *Report) SettingUp() { r.Infof("Setting up with params: %s", pythonMap(r
 // EpochStats prints the line epoch_stats of a pass over a channel.
 func (r *Report) EpochStats(channel string, p Pass, epoch int) {
 	now := time.Now()
-	r.println(fmt.Sprintf("[%s] [tensorio] [info] epoch_stats=%s", now.Format("2006-01-02 15:04:05.000"), pythonJSON(struct {
+	r.println(fmt.Sprintf("[%s] [tensorio] [info] epoch_stats=%s", now.Format("2006-01-02 15:04:05.000"), PythonJSON(struct {
 		DataPipeline string `json:"data_pipeline"`
 		Epoch        int    `json:"epoch"`
 		Duration     int64  `json:"duration"` // ms

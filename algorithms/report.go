@@ -133,6 +133,7 @@ func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Mi
 // Dimensions are the optional dimensions of a #metrics line.
 type Dimensions struct {
 	Epoch *int   `json:"epoch,omitempty"`
+	Model *int   `json:"model,omitempty"` // of several that are trained side by side
 	Meta  string `json:"Meta,omitempty"`
 }
 
@@ -155,7 +156,7 @@ func (r *Report) Metrics(began time.Time, d Dimensions, values map[string]float6
 			metrics[name] = metric{x, 1, x, x}
 		}
 	}
-	r.println("#metrics " + pythonJSON(struct {
+	r.println("#metrics " + PythonJSON(struct {
 		StartTime, EndTime float64
 		Dimensions         dimensions
 		Metrics            map[string]metric
@@ -166,9 +167,9 @@ func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
 func unixSeconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
 
-// pythonJSON returns v's JSON with a blank after each comma and colon, as Python's encoder puts
+// PythonJSON returns v's JSON with a blank after each comma and colon, as Python's encoder puts
 // them and as people's regular expressions expect them.
-func pythonJSON(v any) string {
+func PythonJSON(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
 		panic(err) // of our own structs of numbers and strings

@@ -116,6 +116,8 @@ func (e *cpu) Name() string {
 	return fmt.Sprintf("cpu (%s, %d threads)", e.set.Name, threads)
 }
 
+func (e *cpu) NewLinear(c LinearConfig) Linear { return newLinear(e, c) }
+
 // workers returns how many goroutines may compute at a time.
 func (e *cpu) workers() int {
 	n := runtime.GOMAXPROCS(0)

@@ -13,6 +13,8 @@
 //     sums, of float64, 1e-12.
 //   - Distances: 16(n+8)/2²⁴ of themselves for n columns: an engine may expand the square where that cancels no more than
 //     a factor of 16.
+//   - Linear: losses 1e-5; gradients 8(n+d+10)/2²⁴ of the sums of absolute values, for n rows of d columns; an update 1e-5 of
+//     the weight and 0.3, whichever steps are of the size that training makes.
 package computetest
 
 import (
@@ -39,6 +41,7 @@ func Test(t *testing.T, e compute.Engine) {
 	t.Run("Gram", func(t *testing.T) { testGram(t, e) })
 	t.Run("Centers", func(t *testing.T) { testCenters(t, e) })
 	t.Run("Multiply", func(t *testing.T) { testMultiply(t, e) })
+	t.Run("Linear", func(t *testing.T) { testLinear(t, e) })
 	t.Run("misfits panic", func(t *testing.T) { testMisfits(t, e) })
 }
 
@@ -574,5 +577,6 @@ func results(e compute.Engine, x compute.Matrix, c, b blas32.General) []any {
 	forward, backward := general(n, b.Cols, make([]float32, n*b.Cols)), general(d, b.Cols, make([]float32, d*b.Cols))
 	e.Multiply(false, x, b, forward)
 	e.Multiply(true, x, forward, backward)
-	return []any{sum, outer, near, distance, sums, sumsOf, loss, all.Data, forward.Data, backward.Data}
+	state, linearLosses := linearResults(e, x)
+	return []any{state, linearLosses, sum, outer, near, distance, sums, sumsOf, loss, all.Data, forward.Data, backward.Data}
 }

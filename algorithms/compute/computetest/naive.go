@@ -28,6 +28,8 @@ func (naive) NewCenters(c blas32.General) compute.Centers {
 	return p
 }
 
+func (naive) NewLinear(c compute.LinearConfig) compute.Linear { return newNaiveLinear(c) }
+
 func (naive) Multiply(transposed bool, x compute.Matrix, b, c blas32.General) {
 	rows, inner := x.Rows(), x.Cols()
 	if transposed {

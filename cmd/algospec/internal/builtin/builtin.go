@@ -10,6 +10,7 @@ import (
 
 	"github.com/algospec/algospec"
 	"github.com/algospec/algospec/algorithms/kmeans"
+	"github.com/algospec/algospec/algorithms/linearlearner"
 	"github.com/algospec/algospec/algorithms/pca"
 )
 
@@ -19,7 +20,7 @@ var containers = map[string]func(){
 	"factorization-machines": nil,
 	"kmeans":                 func() { algospec.Main(kmeans.Train) },
 	"lda":                    nil,
-	"linear-learner":         nil,
+	"linear-learner":         func() { algospec.Main(linearlearner.Train) },
 	"ntm":                    nil,
 	"pca":                    func() { algospec.Main(pca.Train) },
 	"randomcutforest":        nil,
