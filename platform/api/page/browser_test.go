@@ -351,7 +351,7 @@ func TestInABrowserAnUnsoundPageIsNoticed(t *testing.T) {
 		all := strings.Join(tab.problems, "\n")
 		return strings.Contains(all, "inline script") && strings.Contains(all, "inline style") && strings.Contains(all, "exception") &&
 			strings.Contains(all, "console: error") && strings.Contains(all, "localhost")
-	}, 20*time.Second, 20*time.Millisecond)
+	}, time.Minute, 20*time.Millisecond)
 }
 
 func TestInABrowserALateAnswerForAnotherHostIsDropped(t *testing.T) {
