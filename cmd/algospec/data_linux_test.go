@@ -51,7 +51,7 @@ func TestCatEndsWhenTheReaderOfANamedPipeHasGone(t *testing.T) {
 	cmd.Stdout = w
 	require.NoError(t, cmd.Start())
 	w.Close()
-	timer := time.AfterFunc(10*time.Second, func() { cmd.Process.Kill() })
+	timer := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
 	defer timer.Stop()
 	require.NoError(t, cmd.Wait())
 }
@@ -64,7 +64,7 @@ func TestMountOnANamedPipeFailsAtOnce(t *testing.T) {
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	require.NoError(t, cmd.Start())
-	timer := time.AfterFunc(10*time.Second, func() { cmd.Process.Kill() })
+	timer := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
 	defer timer.Stop()
 	cmd.Wait()
 	require.Equal(t, 1, cmd.ProcessState.ExitCode(), stderr.String())
