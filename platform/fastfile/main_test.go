@@ -83,4 +83,4 @@ func noise(size int) []byte {
 }
 
 // hasty has what fails fail soon.
-var hasty = s3stream.Options{Tries: 3, MaxBackoff: time.Millisecond, Idle: 200 * time.Millisecond}
+var hasty = s3stream.Options{Tries: 3, MaxBackoff: time.Millisecond, Idle: time.Minute}
