@@ -20,18 +20,19 @@ func assignAddresses(members []member) error {
 		return assignPorts(members)
 	}
 	// Jobs that run at the same time, of several platforms even, hardly meet.
-	before := ""
-	if len(members) > 0 {
-		before = members[0].address
-	}
-	network := rand.N(networks)
-	if loopbackAddress(network, 0) == before {
-		network = (network + 1) % networks
-	}
+	network := newNetwork(rand.N(networks), members)
 	for i := range members {
 		members[i].address = loopbackAddress(network, i)
 	}
 	return nil
+}
+
+// newNetwork returns the network that was drawn, or another one where the members are in that.
+func newNetwork(drawn int, members []member) int {
+	if members[0].address == loopbackAddress(drawn, 0) {
+		return (drawn + 1) % networks
+	}
+	return drawn
 }
 
 // networks are those of 256 addresses from 127.1.0.0 on.
