@@ -11,11 +11,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/algospec/algospec"
 	"github.com/algospec/algospec/channel"
 	"github.com/algospec/algospec/internal/fleet"
+	"github.com/algospec/algospec/internal/leaks"
 )
 
 func TestMain(m *testing.M) {
@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	if mode, ok := fleet.Member(); ok {
 		host(mode) // see hosts_test.go
 	}
-	goleak.VerifyTestMain(m)
+	leaks.Main(m)
 }
 
 // tree lays out a base directory; files maps paths below input/ to their text.

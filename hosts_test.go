@@ -34,7 +34,7 @@ var threeHosts = make([]map[string][]byte, 3)
 func awaitSum(t *testing.T, hosts []*fleet.Host) {
 	t.Helper()
 	for _, h := range hosts {
-		require.Eventually(t, func() bool { return strings.Contains(h.Log(), "summed") }, 20*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return strings.Contains(h.Log(), "summed") }, time.Minute, time.Millisecond)
 	}
 }
 

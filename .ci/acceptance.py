@@ -22,7 +22,7 @@ WORK, SHARED = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
 PYTHON, AWS = sys.argv[3], sys.argv[4]
 ALGOSPEC = str(WORK / "algospec")
 ROLE = "arn:aws:iam::123456789012:role/training"
-GRACE = 10  # seconds, of the platform's configuration
+GRACE = 60  # seconds, of the platform's configuration
 FINAL = ("Completed", "Failed", "Stopped")
 
 CONFIG = f"""
@@ -48,7 +48,7 @@ def check(ok, *what):
 
 def run(*command, **kwargs):
     """Runs a program to its end and returns what it printed."""
-    done = subprocess.run([str(c) for c in command], text=True, capture_output=True, timeout=100, **kwargs)
+    done = subprocess.run([str(c) for c in command], text=True, capture_output=True, timeout=300, **kwargs)
     check(done.returncode == 0, command, "exited with", done.returncode, "\n", done.stdout, done.stderr)
     return done.stdout
 
@@ -72,12 +72,12 @@ class Platform:
 
     def stop(self):
         self.process.send_signal(signal.SIGINT)
-        check(self.process.wait(30) == 0, "the platform ended with", self.process.returncode)
+        check(self.process.wait(120) == 0, "the platform ended with", self.process.returncode)
 
     def describe(self, name):
         return self.sagemaker.describe_training_job(TrainingJobName=name)
 
-    def await_end(self, name, limit=60):
+    def await_end(self, name, limit=300):
         """Polls until the job has ended; returns the last answer and the statuses seen."""
         seen, until = [], time.monotonic() + limit
         while time.monotonic() < until:
@@ -299,7 +299,7 @@ def killed_host(platform):
     name = "host-killed"
     platform.sagemaker.create_training_job(**request(name, "pca:1", ResourceConfig={
         "InstanceType": "ml.c4.xlarge", "InstanceCount": 3, "VolumeSizeInGB": 1}))
-    until = time.monotonic() + 30
+    until = time.monotonic() + 120
     while "algo-2" not in (processes := host_processes(name)):
         check(time.monotonic() < until, "no process of algo-2:", processes)
     os.kill(processes["algo-2"], signal.SIGSTOP)  # so that the others wait for it
@@ -334,7 +334,7 @@ def jobs_command():
 def one_command():
     """A command of the user with the platform around it."""
     program = "import boto3, sys; sys.exit(7 if boto3.client('sts').get_caller_identity()['Account'] == '000000000000' else 1)"
-    done = subprocess.run([ALGOSPEC, "platform", "--dir", WORK / "other", "--", PYTHON, "-c", program], timeout=60)
+    done = subprocess.run([ALGOSPEC, "platform", "--dir", WORK / "other", "--", PYTHON, "-c", program], timeout=300)
     check(done.returncode == 7, "the command's status became", done.returncode)
 
 

@@ -15,18 +15,18 @@ import (
 	"testing/iotest"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
 	"github.com/algospec/algospec"
 	"github.com/algospec/algospec/algorithms"
 	"github.com/algospec/algospec/channel"
+	"github.com/algospec/algospec/internal/leaks"
 	"github.com/algospec/algospec/recordio"
 	"github.com/algospec/algospec/recordio/recordpb"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaks.Main(m) }
 
 // stream returns n rows of d features; feature j of row i is 100i+j, and its label, if labelled, i.
 func stream(tb testing.TB, n, d int, labelled bool) []byte {

@@ -11,12 +11,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/algospec/algospec/channel"
+	"github.com/algospec/algospec/internal/leaks"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaks.Main(m) }
 
 func TestErrorsNameTheChannelAndTheEpoch(t *testing.T) {
 	ctx := t.Context()

@@ -13,18 +13,35 @@ import (
 const hostsVariable = "ALGOSPEC_HOSTS"
 
 // assignAddresses gives the hosts addresses of this machine. On Linux each has its own, any of
-// 127.0.0.0/8, so that all hosts can listen on the same port; elsewhere they have a port each.
+// 127.0.0.0/8, so that all hosts can listen on the same port; elsewhere they have a port each. They are none that
+// the members had before.
 func assignAddresses(members []member) error {
 	if runtime.GOOS != "linux" {
 		return assignPorts(members)
 	}
 	// Jobs that run at the same time, of several platforms even, hardly meet.
-	network := 1<<16 + rand.N(0xfe00)<<8 // from 127.1.0.0 on
+	network := newNetwork(rand.N(networks), members)
 	for i := range members {
-		address := network + i + 1 // maxHosts are fewer than 255
-		members[i].address = fmt.Sprintf("127.%d.%d.%d", address>>16&0xff, address>>8&0xff, address&0xff)
+		members[i].address = loopbackAddress(network, i)
 	}
 	return nil
+}
+
+// newNetwork returns the network that was drawn, or another one where the members are in that.
+func newNetwork(drawn int, members []member) int {
+	if members[0].address == loopbackAddress(drawn, 0) {
+		return (drawn + 1) % networks
+	}
+	return drawn
+}
+
+// networks are those of 256 addresses from 127.1.0.0 on.
+const networks = 0xfe00
+
+// loopbackAddress returns a host's address in one of the networks: maxHosts are fewer than 255.
+func loopbackAddress(network, host int) string {
+	address := 1<<16 + network<<8 + host + 1
+	return fmt.Sprintf("127.%d.%d.%d", address>>16&0xff, address>>8&0xff, address&0xff)
 }
 
 func assignPorts(members []member) error {

@@ -471,32 +471,45 @@ func TestADirectoryThatCannotBeReadIsAnError(t *testing.T) {
 	})
 }
 
+// A counting client knows how many PUTs there are at a time.
+type counting struct {
+	s3.HTTPClient
+	mu        sync.Mutex
+	now, most int
+	two       chan struct{} // closed when there are two
+}
+
+func (c *counting) Do(r *http.Request) (*http.Response, error) {
+	if r.Method != http.MethodPut {
+		return c.HTTPClient.Do(r)
+	}
+	c.mu.Lock()
+	if c.now++; c.now == 2 && c.most < 2 {
+		close(c.two)
+	}
+	c.most = max(c.most, c.now)
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		c.now--
+		c.mu.Unlock()
+	}()
+	<-c.two
+	return c.HTTPClient.Do(r)
+}
+
 func TestFewFilesAreStoredAtATime(t *testing.T) {
 	s := newStorage(t)
-	var mu sync.Mutex
-	now, most := 0, 0
-	s.meddle(func(r *http.Request, kind string) *s3test.Fault {
-		mu.Lock()
-		now++
-		most = max(most, now)
-		mu.Unlock()
-		context.AfterFunc(r.Context(), func() {
-			mu.Lock()
-			now--
-			mu.Unlock()
-		})
-		time.Sleep(time.Millisecond) // so that requests overlap
-		return nil
-	})
 	dir := newDir(t, "algo-1", nil)
 	for i := range 100 {
 		dir.write(t, strings.Repeat("f", i+1), "x")
 	}
+	count := &counting{two: make(chan struct{})}
+	s.client = s.Client(func(o *s3.Options) { count.HTTPClient, o.HTTPClient = o.HTTPClient, count })
 	_, err := s.files(t.Context(), dir)
 	require.NoError(t, err)
 	require.Equal(t, 100, s.stored(t))
-	require.LessOrEqual(t, most, 2*filesAtATime, "a request's end is seen late")
-	require.Greater(t, most, 1)
+	require.LessOrEqual(t, count.most, filesAtATime)
 }
 
 // Whatever hosts wrote, S3 holds each name once, with the content of the last.

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 )
 
 // An attempt is one start of the algorithm on all hosts, in a tree of their own.
@@ -223,10 +222,8 @@ func (a *attempt) runHosts(ctx context.Context, stop context.CancelCauseFunc) []
 	var hosts sync.WaitGroup
 	for i, h := range a.hosts {
 		hosts.Go(func() {
-			end := h.train(ctx)
-			end.host, end.at, end.told = h.name, time.Now(), context.Cause(ctx)
-			ends[i] = end
-			if end.bad() {
+			ends[i] = h.train(ctx)
+			if ends[i].bad() {
 				stop(errPeer)
 			}
 		})

@@ -59,9 +59,9 @@ func (h *host) runContainer(ctx context.Context) hostEnd {
 	c, err := h.run.runtime.Start(ctx, h.containerSpec())
 	if err != nil {
 		if ctx.Err() != nil {
-			return hostEnd{}
+			return h.endNow(ctx)
 		}
-		return hostEnd{err: err}
+		return h.unstarted(ctx, err)
 	}
 	defer func() {
 		if err := c.Remove(context.Background()); err != nil {
@@ -71,7 +71,8 @@ func (h *host) runContainer(ctx context.Context) hostEnd {
 	ended := make(chan hostEnd, 1)
 	go func() {
 		end, err := c.Wait(context.Background())
-		result := hostEnd{code: end.ExitCode, killed: end.ExitCode > 128, err: err}
+		result := h.endNow(ctx)
+		result.code, result.killed, result.err = end.ExitCode, end.ExitCode > 128, err
 		if end.OOMKilled {
 			result.failure = "out of memory"
 		}

@@ -1,6 +1,7 @@
 package platform_test
 
 import (
+	"fmt"
 	"net/http"
 	"os"
 	"strings"
@@ -8,12 +9,25 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/algospec/algospec/platform"
 	"github.com/algospec/algospec/platform/s3stream"
 	"github.com/algospec/algospec/platform/s3test"
 )
+
+// awaitParts waits until so many objects of the channel train are whole files of it.
+func awaitParts(t *testing.T, job platform.Job, parts int) {
+	assert.NoError(t, until(t.Context(), func() bool {
+		for i := range parts {
+			if !exists(fmt.Sprintf("%s/%s/train/part-%d", job.Downloads, job.Name, i)) {
+				return false
+			}
+		}
+		return true
+	}))
+}
 
 func TestADownloadGoesOnWhereTheJobBeforeEnded(t *testing.T) {
 	server := newServer(t)
@@ -27,13 +41,15 @@ func TestADownloadGoesOnWhereTheJobBeforeEnded(t *testing.T) {
 	asked := map[string]int{}
 	broken := true
 	server.SetFault(func(r *http.Request) *s3test.Fault {
-		mu.Lock()
-		defer mu.Unlock()
 		if r.Method != http.MethodGet || !strings.Contains(r.URL.Path, "part-") {
 			return nil
 		}
-		if asked[r.URL.Path]++; broken && strings.HasSuffix(r.URL.Path, "part-2") {
-			return &s3test.Fault{Status: 500, Code: "InternalError", Delay: 200 * time.Millisecond} // when the others are there
+		mu.Lock()
+		asked[r.URL.Path]++
+		mu.Unlock()
+		if broken && strings.HasSuffix(r.URL.Path, "part-2") {
+			awaitParts(t, job, 2)
+			return &s3test.Fault{Status: 500, Code: "InternalError"}
 		}
 		return nil
 	})
@@ -65,13 +81,15 @@ func TestADownloadOfSeveralChannelsGoesOnWhereTheJobBeforeEnded(t *testing.T) {
 	asked := map[string]int{}
 	broken := true
 	server.SetFault(func(r *http.Request) *s3test.Fault {
-		mu.Lock()
-		defer mu.Unlock()
 		if r.Method != http.MethodGet || !strings.Contains(r.URL.Path, "part") {
 			return nil
 		}
-		if asked[r.URL.Path]++; broken && strings.HasPrefix(r.URL.Path, "/data/test/") {
-			return &s3test.Fault{Status: 500, Code: "InternalError", Delay: 200 * time.Millisecond} // when the others are there
+		mu.Lock()
+		asked[r.URL.Path]++
+		mu.Unlock()
+		if broken && strings.HasPrefix(r.URL.Path, "/data/test/") {
+			awaitParts(t, job, 3)
+			return &s3test.Fault{Status: 500, Code: "InternalError"}
 		}
 		return nil
 	})

@@ -23,19 +23,31 @@ type host struct {
 
 	mirror *checkpoints.Mirror // of the checkpoint directory, nil without one
 
-	left <-chan error // tells when a trainer ends that was left behind; else nil
+	left <-chan hostEnd // tells when a trainer ends that was left behind; else nil
 }
 
 // A hostEnd is how the algorithm on a host ended.
 type hostEnd struct {
 	host    string
 	at      time.Time
-	told    error  // why it was to end already, nil where it ended by itself
+	told    error  // why it was to end already at that time, nil where it ended by itself
 	code    int    // its exit status, 128+n when signal n killed it
 	killed  bool   // by a signal that did not come from the platform
 	maxRSS  int64  // bytes
 	failure string // why it failed: its failure file, or what the platform knows
 	err     error  // why it could not be run or waited for
+}
+
+// endNow returns an end at this time: it is called as soon as the end is known, before anything is cleaned up.
+func (h *host) endNow(ctx context.Context) hostEnd {
+	return hostEnd{host: h.name, at: time.Now(), told: context.Cause(ctx)}
+}
+
+// unstarted is the end of an algorithm that could not be run.
+func (h *host) unstarted(ctx context.Context, err error) hostEnd {
+	end := h.endNow(ctx)
+	end.err = err
+	return end
 }
 
 func (e hostEnd) bad() bool     { return e.code != 0 || e.err != nil }

@@ -22,6 +22,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/algospec/algospec"
+	"github.com/algospec/algospec/internal/leaks"
 	"github.com/algospec/algospec/internal/testenv"
 	"github.com/algospec/algospec/platform"
 	"github.com/algospec/algospec/platform/s3stream"
@@ -150,7 +151,7 @@ func leavesNothing(t *testing.T) {
 	dir := filepath.Dir(t.TempDir()) // of all the test's
 	t.Cleanup(func() {
 		http.DefaultClient.CloseIdleConnections()
-		require.NoError(t, goleak.Find(ignore))
+		require.NoError(t, leaks.Find(ignore))
 		require.LessOrEqual(t, descriptors(t), before)
 		mounts, _ := os.ReadFile("/proc/self/mountinfo")
 		require.NotContains(t, string(mounts), dir)
@@ -637,7 +638,7 @@ func TestAStopBeforeTheAlgorithmStarts(t *testing.T) {
 			result, err := run(t, ctx, job)
 			require.ErrorIs(t, err, platform.ErrStopped)
 			require.ErrorIs(t, err, why)
-			require.Less(t, time.Since(began), 5*time.Second)
+			require.Less(t, time.Since(began), time.Minute)
 			require.NotNil(t, result)
 			require.Empty(t, result.ModelArtifacts)
 		})

@@ -89,7 +89,7 @@ type MetricDefinition struct {
 type Progress struct {
 	Elapsed                time.Duration     // since Run was called
 	Downloaded, ToDownload int64             // bytes of File-mode channels, which come before the algorithm starts
-	Channels               []ChannelProgress // of each host in turn
+	Channels               []ChannelProgress // of each host in turn; none before the first attempt has its directories
 }
 
 // ChannelProgress is how much of a channel the algorithm has taken.

@@ -82,7 +82,7 @@ func TestASecondReaderOfAnEpochIsNoted(t *testing.T) {
 		reader, err := source.Open(t.Context(), 0)
 		require.NoError(t, err)
 		defer reader.Close()
-		require.Eventually(t, func() bool { return p.progress().Opens == opens+1 }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return p.progress().Opens == opens+1 }, time.Minute, time.Millisecond)
 		if opens == 1 {
 			_, err = io.Copy(io.Discard, reader)
 			require.NoError(t, err)
@@ -91,7 +91,7 @@ func TestASecondReaderOfAnEpochIsNoted(t *testing.T) {
 	reader, err := source.Open(t.Context(), 1) // so that the epoch has ended
 	require.NoError(t, err)
 	require.NoError(t, reader.Close())
-	require.Eventually(t, func() bool { return p.progress().Epoch == 1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return p.progress().Epoch == 1 }, time.Minute, time.Millisecond)
 	require.Contains(t, warnings.String(), `level=WARN msg="channel train: epoch 0 was opened more than once: what one reader gets is lost to the others (container contract 2.1)"`)
 }
 

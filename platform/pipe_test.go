@@ -166,9 +166,9 @@ func TestLateDataAreNoProblemOfTheReaders(t *testing.T) {
 		reader, err := channel.FIFO{Path: p.path}.Open(t.Context(), epoch)
 		require.NoError(t, err)
 		defer reader.Close()
-		require.Eventually(t, func() bool { return p.progress().Opens == epoch+1 }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return p.progress().Opens == epoch+1 }, time.Minute, time.Millisecond)
 	}
-	require.Eventually(t, func() bool { return p.clock.in(starved) > p.stall }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return p.clock.in(starved) > p.stall }, time.Minute, time.Millisecond)
 	require.Empty(t, p.diagnose())
 }
 

@@ -22,10 +22,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/algospec/algospec"
 	"github.com/algospec/algospec/hyperparams"
+	"github.com/algospec/algospec/internal/leaks"
 	"github.com/algospec/algospec/platform"
 	"github.com/algospec/algospec/platform/s3stream"
 	"github.com/algospec/algospec/platform/s3test"
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	if url := os.Getenv("PLATFORM_TEST_PLATFORM"); url != "" {
 		killable(url, os.Getenv("PLATFORM_TEST_DIR"))
 	}
-	goleak.VerifyTestMain(m)
+	leaks.Main(m)
 }
 
 type params struct {
@@ -164,7 +164,7 @@ func run(t *testing.T, ctx context.Context, job platform.Job) (*platform.Result,
 	require.NoError(t, dirErr)
 	require.Empty(t, entries, "the tree is removed")
 	http.DefaultClient.CloseIdleConnections()
-	require.Eventually(t, func() bool { return descriptors(t) <= before }, 5*time.Second, 10*time.Millisecond, "no descriptor is left")
+	require.Eventually(t, func() bool { return descriptors(t) <= before }, time.Minute, 10*time.Millisecond, "no descriptor is left")
 	return result, err
 }
 

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/algospec/algospec/internal/pipetail"
 	"github.com/algospec/algospec/internal/rusage"
 )
 
@@ -19,31 +20,35 @@ import (
 func (h *host) runCommand(ctx context.Context) hostEnd {
 	cmd, err := h.command()
 	if err != nil {
-		return hostEnd{err: err}
+		return h.unstarted(ctx, err)
 	}
-	output, err := h.takeOutput(cmd)
+	output, err := takeOutput(h.log)
 	if err != nil {
-		return hostEnd{err: err}
+		return h.unstarted(ctx, err)
 	}
-	defer output.end()
+	defer output.end(patience)
+	cmd.Stdout, cmd.Stderr = output.childs, output.childs
+	var end hostEnd // before anything is cleaned up, which may take its time
 	started, ended := make(chan error, 1), make(chan error, 1)
 	go onOwnThread(func() { // which is the child's parent, and must live as long: it dies with the platform
 		err := h.start(cmd)
 		started <- err
 		if err == nil {
-			ended <- cmd.Wait()
+			err = cmd.Wait()
+			end = h.endNow(ctx)
+			ended <- err
 		}
 	})
 	err = <-started
 	output.childs.Close()
 	if err != nil {
-		return hostEnd{err: err}
+		return h.unstarted(ctx, err)
 	}
 	group := -cmd.Process.Pid
 	killed, err := h.awaitEnd(ctx, ended, group)
 	syscall.Kill(group, syscall.SIGKILL) // what the process has started goes with it,
 	killStrays(h.tree.path())            // and what has left its group
-	end := commandEnd(cmd.ProcessState, err)
+	end.setCommand(cmd.ProcessState, err)
 	end.killed = end.killed && !killed
 	return end
 }
@@ -54,27 +59,30 @@ type output struct {
 	copied       chan struct{}
 }
 
-// takeOutput has the child write to a pipe, so that waiting for it is not waiting for all that hold that open.
-func (h *host) takeOutput(cmd *exec.Cmd) (*output, error) {
+// takeOutput makes a pipe for a child to write to, so that waiting for it is not waiting for all that hold that open.
+func takeOutput(log io.Writer) (*output, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	cmd.Stdout, cmd.Stderr = w, w
 	o := &output{r, w, make(chan struct{})}
 	go func() {
 		defer close(o.copied)
-		io.Copy(h.log, r)
+		io.Copy(log, pipetail.NewReader(r))
 	}()
 	return o, nil
 }
 
-// end waits for the last of the output; of processes that nobody found, not for long.
-func (o *output) end() {
-	o.ours.SetReadDeadline(time.Now().Add(5 * time.Second))
+// end waits for the last of the output once the child has ended. All that the child has written comes, however
+// slow the log is. Processes that nobody found may say more for no longer than patience.
+func (o *output) end(patience time.Duration) {
+	o.ours.SetReadDeadline(time.Now().Add(patience))
 	<-o.copied
 	o.ours.Close()
 }
+
+// patience is for processes that nobody found.
+const patience = 5 * time.Second
 
 func (h *host) command() (*exec.Cmd, error) {
 	argv := h.run.job.argv()
@@ -103,6 +111,11 @@ func (h *host) awaitEnd(ctx context.Context, ended <-chan error, group int) (kil
 		return false, err
 	case <-ctx.Done():
 	}
+	select {
+	case err := <-ended: // meanwhile, and not by a signal from here
+		return false, err
+	default:
+	}
 	grace := h.graceAfter(context.Cause(ctx))
 	if grace > 0 {
 		syscall.Kill(group, syscall.SIGTERM)
@@ -118,13 +131,12 @@ func (h *host) awaitEnd(ctx context.Context, ended <-chan error, group int) (kil
 	return true, <-ended
 }
 
-func commandEnd(state *os.ProcessState, err error) hostEnd {
-	var end hostEnd
+func (end *hostEnd) setCommand(state *os.ProcessState, err error) {
 	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
 		end.err = err
 	}
 	if state == nil {
-		return end
+		return
 	}
 	end.code = state.ExitCode()
 	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
@@ -133,5 +145,4 @@ func commandEnd(state *os.ProcessState, err error) hostEnd {
 	if usage, ok := state.SysUsage().(*syscall.Rusage); ok {
 		end.maxRSS = rusage.MaxRSS(usage)
 	}
-	return end
 }

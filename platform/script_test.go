@@ -194,12 +194,12 @@ func exists(path string) bool {
 
 // until waits until something is so.
 func until(ctx context.Context, so func() bool) error {
-	for deadline := time.Now().Add(20 * time.Second); !so(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !so(); time.Sleep(time.Millisecond) {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		if time.Now().After(deadline) {
-			return errors.New("not in 20 s")
+			return errors.New("not in a minute")
 		}
 	}
 	return nil

@@ -48,14 +48,21 @@ func TestNoEpochIsReadWhileFilesAreDownloaded(t *testing.T) {
 	job.Channels = append(job.Channels, platform.Channel{Name: "test", S3URI: "s3://data/test/", InputMode: "File"})
 	var mu sync.Mutex
 	var first *platform.Progress
+	reported := make(chan struct{})
 	job.Progress = func(p platform.Progress) {
 		mu.Lock()
 		defer mu.Unlock()
 		if first == nil && len(p.Channels) > 0 {
 			first = &p
+			close(reported)
 		}
 	}
-	server.SetFault(onGet("test/part", s3test.Fault{Delay: 500 * time.Millisecond})) // more than a report's interval
+	server.SetFault(func(r *http.Request) *s3test.Fault {
+		if isGet(r, "test/part") {
+			<-reported
+		}
+		return nil
+	})
 	_, err := run(t, t.Context(), job)
 	require.NoError(t, err)
 	require.Equal(t, -1, first.Channels[0].Epoch)

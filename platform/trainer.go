@@ -15,17 +15,21 @@ func (h *host) runTrainer(ctx context.Context) hostEnd {
 	env := h.environment()
 	trainerCtx, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
-	ended := make(chan error, 1)
+	ended := make(chan hostEnd, 1)
 	go func() {
 		err := errGoexit
-		defer func() { ended <- err }()
+		defer func() {
+			end := h.endNow(ctx)
+			end.setTrainer(err)
+			ended <- end
+		}()
 		err = algospec.Run(trainerCtx, h.run.job.Trainer, algospec.Options{
 			BaseDir: h.tree.path(), Stdout: h.log, Getenv: func(key string) string { return env[key] },
 		})
 	}()
 	select {
-	case err := <-ended:
-		return trainerEnd(err)
+	case end := <-ended:
+		return end
 	case <-ctx.Done():
 	}
 	grace := h.graceAfter(context.Cause(ctx))
@@ -33,22 +37,22 @@ func (h *host) runTrainer(ctx context.Context) hostEnd {
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
 	select {
-	case err := <-ended:
-		return trainerEnd(err)
+	case end := <-ended:
+		return end
 	case <-timer.C:
 		// A goroutine cannot be killed; it is left behind, and what it logs from now on is dropped.
-		h.left = ended
+		end := h.endNow(ctx)
+		end.code, h.left = 128+int(syscall.SIGKILL), ended
 		fmt.Fprintf(h.log, "platform: the trainer did not return within %v of being stopped\n", grace)
-		return hostEnd{code: 128 + int(syscall.SIGKILL)}
+		return end
 	}
 }
 
-func trainerEnd(err error) hostEnd {
-	end := hostEnd{code: algospec.ExitStatus(err)}
+func (end *hostEnd) setTrainer(err error) {
+	end.code = algospec.ExitStatus(err)
 	if err == errGoexit {
 		end.failure = err.Error()
 	}
-	return end
 }
 
 // errGoexit is the end of a trainer that calls runtime.Goexit, as t.FailNow does in a test.

@@ -34,9 +34,12 @@ func (l leaks) run(ctx context.Context, test func(context.Context) error) (err e
 	return err
 }
 
-// check returns an error that shows what is left. What is about to end has a moment's time for it.
+// patience is for what is about to end, on a machine that has more to do.
+var patience = 30 * time.Second
+
+// check returns an error that shows what is left.
 func (l leaks) check() error {
-	deadline := time.Now().Add(2 * time.Second)
+	deadline := time.Now().Add(patience)
 	for {
 		err := errors.Join(l.goroutines(), l.descriptors())
 		if err == nil || time.Now().After(deadline) {

@@ -51,7 +51,7 @@ func TestCatEndsWhenTheReaderOfANamedPipeHasGone(t *testing.T) {
 	cmd.Stdout = w
 	require.NoError(t, cmd.Start())
 	w.Close()
-	timer := time.AfterFunc(10*time.Second, func() { cmd.Process.Kill() })
+	timer := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
 	defer timer.Stop()
 	require.NoError(t, cmd.Wait())
 }
@@ -64,7 +64,7 @@ func TestMountOnANamedPipeFailsAtOnce(t *testing.T) {
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	require.NoError(t, cmd.Start())
-	timer := time.AfterFunc(10*time.Second, func() { cmd.Process.Kill() })
+	timer := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
 	defer timer.Stop()
 	cmd.Wait()
 	require.Equal(t, 1, cmd.ProcessState.ExitCode(), stderr.String())
@@ -94,7 +94,7 @@ func TestMountOutlivesItsTerminalAndItsOutput(t *testing.T) {
 		require.Eventually(t, func() bool {
 			_, err := os.Stat(filepath.Join(dir, "x"))
 			return err == nil
-		}, 10*time.Second, 10*time.Millisecond)
+		}, time.Minute, 10*time.Millisecond)
 		require.NoError(t, cmd.Process.Signal(os.Interrupt))
 		require.NoError(t, cmd.Wait())
 	})

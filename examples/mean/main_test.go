@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/algospec/algospec"
@@ -15,6 +14,7 @@ import (
 	"github.com/algospec/algospec/channel"
 	"github.com/algospec/algospec/cluster"
 	"github.com/algospec/algospec/internal/fleet"
+	"github.com/algospec/algospec/internal/leaks"
 	"github.com/algospec/algospec/recordio"
 )
 
@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	if _, ok := fleet.Member(); ok {
 		main()
 	}
-	goleak.VerifyTestMain(m)
+	leaks.Main(m)
 }
 
 // How an author tests an algorithm: data in memory, a temporary directory, no container.

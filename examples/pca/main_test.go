@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/algospec/algospec/hyperparams"
+	"github.com/algospec/algospec/internal/leaks"
 	"github.com/algospec/algospec/platform"
 	"github.com/algospec/algospec/platform/s3stream"
 	"github.com/algospec/algospec/platform/s3test"
@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "train" {
 		main()
 	}
-	goleak.VerifyTestMain(m)
+	leaks.Main(m)
 }
 
 // rows returns n rows of d features as RecordIO-protobuf.

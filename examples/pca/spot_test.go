@@ -79,7 +79,7 @@ func awaitSnapshot(t *testing.T, client *s3.Client) {
 			}
 		}
 		return false
-	}, 20*time.Second, 5*time.Millisecond)
+	}, time.Minute, 5*time.Millisecond)
 }
 
 // logged is what a job has logged.

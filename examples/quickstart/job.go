@@ -83,8 +83,7 @@ func (j *job) train(ctx context.Context, s settings, messages io.Writer) error {
 	if s.log {
 		log = messages
 	}
-	began := time.Now()
-	var bar *progress
+	bar := &trainingBar{messages: messages, began: time.Now()}
 	j.result, err = platform.Run(ctx, platform.Job{
 		Name:    "quickstart-pca",
 		Command: []string{self},
@@ -99,22 +98,38 @@ func (j *job) train(ctx context.Context, s settings, messages io.Writer) error {
 		S3:                j.server.Client(),
 		Grace:             5 * time.Second, // a quickstart ends quickly
 		Log:               log,
-		Progress: func(p platform.Progress) {
-			channel := p.Channels[0]
-			if bar == nil {
-				bar = newProgress(messages, "training on the stream", channel.EpochBytes, "bytes")
-				bar.began = began
-			}
-			bar.set(channel.Bytes)
-		},
+		Progress:          bar.show,
 	})
-	if bar != nil {
-		bar.done()
-	}
+	bar.done()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	return err
+}
+
+// A trainingBar shows how much of the data the container has taken.
+type trainingBar struct {
+	messages io.Writer
+	began    time.Time
+	progress *progress // nil until the size of the data is known
+}
+
+func (b *trainingBar) show(p platform.Progress) {
+	if len(p.Channels) == 0 { // the job has only begun
+		return
+	}
+	channel := p.Channels[0]
+	if b.progress == nil {
+		b.progress = newProgress(b.messages, "training on the stream", channel.EpochBytes, "bytes")
+		b.progress.began = b.began
+	}
+	b.progress.set(channel.Bytes)
+}
+
+func (b *trainingBar) done() {
+	if b.progress != nil {
+		b.progress.done()
+	}
 }
 
 // copyModel copies the stored model to a file.

@@ -73,5 +73,5 @@ func run(ctx context.Context, s settings, out, messages io.Writer) error {
 	if err := job.train(ctx, s, messages); err != nil {
 		return err
 	}
-	return job.report(ctx, s, out)
+	return job.conclude(ctx, s, out)
 }

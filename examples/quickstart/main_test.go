@@ -12,11 +12,12 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/algospec/algospec"
 	"github.com/algospec/algospec/algorithms/pca"
+	"github.com/algospec/algospec/internal/leaks"
 	"github.com/algospec/algospec/internal/testenv"
+	"github.com/algospec/algospec/platform"
 )
 
 // TestMain is also the container, as main is.
@@ -24,7 +25,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "train" {
 		algospec.Main(pca.Train)
 	}
-	goleak.VerifyTestMain(m)
+	leaks.Main(m)
 }
 
 func testSettings(t *testing.T) settings {
@@ -120,6 +121,30 @@ func TestBadFilesAreNamedByPlace(t *testing.T) {
 	s := testSettings(t)
 	s.components = 0
 	require.ErrorContains(t, run(t.Context(), s, io.Discard, io.Discard), "must be at least 1")
+}
+
+// The directories of a job may take long to appear, on a machine that is busy.
+func TestTheBarWaitsForTheChannels(t *testing.T) {
+	var messages bytes.Buffer
+	bar := &trainingBar{messages: &messages, began: time.Now()}
+	bar.show(platform.Progress{})
+	bar.done()
+	require.Empty(t, messages.String())
+	bar.show(platform.Progress{Channels: []platform.ChannelProgress{{Bytes: 1_000_000, EpochBytes: 2_000_000}}})
+	bar.done()
+	require.Contains(t, messages.String(), "training on the stream")
+}
+
+func TestCtrlCWhileTheModelIsFetchedIsAStop(t *testing.T) {
+	s := testSettings(t)
+	s.rows = 2_000
+	job, err := newJob(t.Context(), s, io.Discard)
+	require.NoError(t, err)
+	defer job.close()
+	require.NoError(t, job.train(t.Context(), s, io.Discard))
+	late, stop := context.WithTimeoutCause(t.Context(), 0, context.Canceled)
+	defer stop()
+	require.Equal(t, context.Canceled, job.conclude(late, s, io.Discard))
 }
 
 func TestCtrlCEndsItCleanlyAtAnyMoment(t *testing.T) {

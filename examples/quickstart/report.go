@@ -19,6 +19,15 @@ import (
 	"github.com/algospec/algospec/internal/rusage"
 )
 
+// conclude fetches the model and prints the table.
+func (j *job) conclude(ctx context.Context, s settings, out io.Writer) error {
+	err := j.report(ctx, s, out)
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
 // report prints the table.
 func (j *job) report(ctx context.Context, s settings, out io.Writer) error {
 	model, err := j.model(ctx)

@@ -7,10 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"testing"
 
@@ -43,10 +45,7 @@ type Host struct {
 // Start starts the hosts, algo-1 and on. They are killed at the test's end.
 func Start(t *testing.T, job Job) []*Host {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	leader := listener.Addr().String()
-	require.NoError(t, listener.Close())
+	leader := address(t)
 	var hosts []*Host
 	var names []string
 	for i := range job.Shards {
@@ -69,6 +68,19 @@ func Start(t *testing.T, job Job) []*Host {
 		})
 	}
 	return hosts
+}
+
+// address returns one that the leader can listen on. On Linux it is one of the many loopback addresses, as another process
+// may take a free port of the one that all use before the leader does.
+func address(t *testing.T) string {
+	t.Helper()
+	if runtime.GOOS == "linux" {
+		return fmt.Sprintf("127.%d.%d.%d:7533", 1+rand.N(254), rand.N(256), 1+rand.N(254))
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	return listener.Addr().String()
 }
 
 func (h *Host) layOut(t *testing.T, job Job, names []string, shard map[string][]byte) {

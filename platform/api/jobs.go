@@ -221,6 +221,7 @@ func (s *Service) description(j *job, log *jobLog) (platform.Job, error) {
 	description.MaxRuntime = max(time.Second, description.MaxRuntime-j.trained())
 	if description.MaxWait > 0 { // which covers the waiting for a slot, and earlier platforms
 		description.MaxWait = max(time.Second, description.MaxWait-time.Since(j.Created))
+		description.MaxRuntime = min(description.MaxRuntime, description.MaxWait) // the engine takes no job that may run for longer
 	}
 	s.mu.Unlock()
 	description.Dir = s.trees()

@@ -17,8 +17,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sagemaker"
 	"github.com/aws/aws-sdk-go-v2/service/sagemaker/types"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
+	"github.com/algospec/algospec/internal/leaks"
 	"github.com/algospec/algospec/platform"
 )
 
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 		retries, _ := strconv.Atoi(words[3])
 		stepperPlatform(words[0], words[1], words[2], int32(retries))
 	}
-	goleak.VerifyTestMain(m)
+	leaks.Main(m)
 }
 
 // A script is an engine that does what a test says.
@@ -183,6 +183,6 @@ func create(t *testing.T, s *Service, in *sagemaker.CreateTrainingJobInput) {
 }
 
 const (
-	waitLimit = 20 * time.Second
+	waitLimit = time.Minute
 	tick      = 2 * time.Millisecond
 )

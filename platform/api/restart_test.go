@@ -231,7 +231,7 @@ func TestMaxRuntimeDoesNotPassWithoutAPlatform(t *testing.T) {
 	}}, func(o *Options) { o.Dir = dir })
 	out := ended(t, s, "job")
 	require.WithinDuration(t, time.Now(), *out.LastModifiedTime, time.Minute)
-	require.InDelta(t, 50*time.Minute, left, float64(time.Second))
+	require.InDelta(t, 50*time.Minute, left, float64(5*time.Minute)) // and not 60, or 10
 }
 
 func TestALogOutlivesThePlatform(t *testing.T) {

@@ -34,7 +34,7 @@ func everything(name string) *sagemaker.CreateTrainingJobInput {
 	in.Environment = map[string]string{"A": "1", "B_2": "multi\nline"}
 	in.EnableNetworkIsolation, in.EnableInterContainerTrafficEncryption = aws.Bool(true), aws.Bool(false)
 	in.EnableManagedSpotTraining = aws.Bool(true)
-	in.StoppingCondition = &types.StoppingCondition{MaxRuntimeInSeconds: aws.Int32(60), MaxWaitTimeInSeconds: aws.Int32(60), MaxPendingTimeInSeconds: aws.Int32(7200)}
+	in.StoppingCondition = &types.StoppingCondition{MaxRuntimeInSeconds: aws.Int32(3600), MaxWaitTimeInSeconds: aws.Int32(3600), MaxPendingTimeInSeconds: aws.Int32(7200)}
 	in.CheckpointConfig = &types.CheckpointConfig{S3Uri: aws.String("s3://data/checkpoints"), LocalPath: aws.String("/state")}
 	in.RetryStrategy = &types.RetryStrategy{MaximumRetryAttempts: aws.Int32(3)}
 	in.VpcConfig = &types.VpcConfig{SecurityGroupIds: []string{"sg-1"}, Subnets: []string{"subnet-1", "subnet-2"}}
@@ -122,7 +122,8 @@ func TestTheGoSDKGetsBackEveryMemberThatItSent(t *testing.T) {
 	}, got.Channels[0])
 	require.Equal(t, []platform.InstanceGroup{{Name: "g", InstanceType: "ml.m5.large", InstanceCount: 2}}, got.InstanceGroups)
 	require.Equal(t, platform.Checkpoints{S3URI: "s3://data/checkpoints", LocalPath: "/state"}, got.Checkpoints)
-	require.Equal(t, []any{true, 3, time.Minute, time.Minute, "NONE", *created.TrainingJobArn}, []any{got.Spot, got.Retries, got.MaxRuntime, got.MaxWait.Round(time.Second), got.OutputCompression, got.ARN})
+	require.Equal(t, []any{true, 3, time.Hour, time.Hour, "NONE", *created.TrainingJobArn}, []any{got.Spot, got.Retries, got.MaxRuntime.Round(2 * time.Minute), got.MaxWait.Round(2 * time.Minute), got.OutputCompression, got.ARN})
+	require.LessOrEqual(t, got.MaxRuntime, got.MaxWait, "or the engine would refuse the job")
 	require.Equal(t, []any{[]string{"true"}, []string{"/bin/a"}, []string{"x", ""}}, []any{got.Command, got.Entrypoint, got.Arguments})
 	require.Equal(t, []platform.MetricDefinition{{Name: "loss", Regex: `loss=(\S+)`}}, got.MetricDefinitions)
 	require.EqualValues(t, sent.HyperParameters, got.HyperParameters)

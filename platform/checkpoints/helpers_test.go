@@ -19,8 +19,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
+	"github.com/algospec/algospec/internal/leaks"
 	"github.com/algospec/algospec/platform/s3stream"
 	"github.com/algospec/algospec/platform/s3test"
 )
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 		child(url)
 		return
 	}
-	goleak.VerifyTestMain(m)
+	leaks.Main(m)
 }
 
 const uri = "s3://data/ckpt"

@@ -28,7 +28,7 @@ func TestRunStoresWhatTheAlgorithmWrites(t *testing.T) {
 	running.Go(func() { h.mirror.Run(ctx) })
 	eventually := func(want map[string]string) {
 		t.Helper()
-		require.Eventually(t, func() bool { return equal(want, objects(t, server.Client())) }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return equal(want, objects(t, server.Client())) }, time.Minute, time.Millisecond)
 	}
 	h.write("a", "1")
 	eventually(map[string]string{"a": "1"})
@@ -100,7 +100,7 @@ func TestALargeUploadHoldsUpNoOther(t *testing.T) {
 	running.Go(func() { h.mirror.Run(t.Context()) })
 	<-begun
 	h.write("small", "x")
-	require.Eventually(t, func() bool { return objects(t, client)["small"] == "x" }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return objects(t, client)["small"] == "x" }, time.Minute, time.Millisecond)
 	final := make(chan error)
 	go func() { final <- h.mirror.Final(t.Context()) }()
 	running.Go(func() { <-h.mirror.ended; close(release) })

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -41,6 +42,9 @@ func TestPassingFaultsHeal(t *testing.T) {
 			w := newWorld(t)
 			w.put(t, "f", 3<<20)
 			opts := fastfile.Options{Stream: hasty}
+			if fault.Stall {
+				opts.Stream.Idle = time.Second
+			}
 			each(t, w, opts, func(t *testing.T, f *fastfile.FS, files fs.FS) {
 				w.onGets(func(n int64, _ *http.Request) *s3test.Fault {
 					if n == 1 {

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
+	"github.com/algospec/algospec/internal/leaks"
 	"github.com/algospec/algospec/internal/testenv"
 	"github.com/algospec/algospec/platform/fastfile"
 	"github.com/algospec/algospec/platform/s3stream"
@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	if task := os.Getenv(childTask); task != "" {
 		os.Exit(child(task))
 	}
-	goleak.VerifyTestMain(m)
+	leaks.Main(m)
 }
 
 // A world is a server, and what lies in the bucket "data" on it.
@@ -83,4 +83,4 @@ func noise(size int) []byte {
 }
 
 // hasty has what fails fail soon.
-var hasty = s3stream.Options{Tries: 3, MaxBackoff: time.Millisecond, Idle: 200 * time.Millisecond}
+var hasty = s3stream.Options{Tries: 3, MaxBackoff: time.Millisecond, Idle: time.Minute}

@@ -18,8 +18,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
+	"github.com/algospec/algospec/internal/leaks"
 	"github.com/algospec/algospec/platform/s3stream"
 	"github.com/algospec/algospec/platform/s3test"
 )
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 		child(url)
 		return
 	}
-	goleak.VerifyTestMain(m)
+	leaks.Main(m)
 }
 
 // small makes several parts of little data.

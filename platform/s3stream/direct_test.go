@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -133,27 +134,26 @@ func TestMovedBytesHealToo(t *testing.T) {
 	want := fillBucket(t, server, 900_000, 1_500_000, 40_000)
 	for seed := range uint64(20) {
 		random := rand.New(rand.NewPCG(seed, 0))
-		choose := make(chan *s3test.Fault, 1000)
-		for range cap(choose) {
-			at := random.Int64N(600_000)
-			switch random.IntN(6) {
-			case 0:
-				choose <- &s3test.Fault{At: at, Cut: true}
-			case 1:
-				choose <- &s3test.Fault{At: at, Stall: true}
-			case 2:
-				choose <- &s3test.Fault{Status: 503, Code: "SlowDown"}
-			default:
-				choose <- nil
-			}
-		}
+		var mu sync.Mutex
 		server.SetFault(func(r *http.Request) *s3test.Fault {
 			if !isGet(r) {
 				return nil
 			}
-			return <-choose
+			mu.Lock()
+			defer mu.Unlock()
+			at := random.Int64N(600_000)
+			switch random.IntN(6) {
+			case 0:
+				return &s3test.Fault{At: at, Cut: true}
+			case 1:
+				return &s3test.Fault{At: at, Stall: true}
+			case 2:
+				return &s3test.Fault{Status: 503, Code: "SlowDown"}
+			}
+			return nil
 		})
-		opts := Options{MaxBackoff: time.Millisecond, Idle: 30 * time.Millisecond, Tries: 30}
+		// The machine may be slower than that, and often.
+		opts := Options{MaxBackoff: time.Millisecond, Idle: 30 * time.Millisecond, Tries: 10_000}
 		source := NewSource(server.Client(), listed(t, server), opts)
 		got, pipe, err := pour(t, source)
 		require.NoError(t, err, "seed %d", seed)
@@ -231,7 +231,7 @@ func TestASlowReaderIsNotTakenForASlowS3(t *testing.T) {
 	server := startServer(t)
 	want := fillBucket(t, server, 2_000_000)
 	r, w := namedPipe(t)
-	source := NewSource(server.Client(), listed(t, server), Options{Idle: 20 * time.Millisecond, Tries: 1})
+	source := NewSource(server.Client(), listed(t, server), Options{Idle: time.Second, Tries: 1})
 	epoch, err := source.Open(t.Context(), 0)
 	require.NoError(t, err)
 	defer epoch.Close()
@@ -241,11 +241,11 @@ func TestASlowReaderIsNotTakenForASlowS3(t *testing.T) {
 		w.Close()
 		done <- err
 	}()
-	time.Sleep(80 * time.Millisecond)
+	time.Sleep(1200 * time.Millisecond)
 	var got bytes.Buffer
 	_, err = io.CopyN(&got, r, 500_000)
 	require.NoError(t, err)
-	time.Sleep(80 * time.Millisecond)
+	time.Sleep(1200 * time.Millisecond)
 	_, err = io.Copy(&got, r)
 	require.NoError(t, err)
 	require.NoError(t, <-done)

@@ -46,7 +46,7 @@ func TestReferencesThatCannotBeMovedIntoAPipeAreCopied(t *testing.T) {
 			server := startServer(t)
 			want := fillBucket(t, server, size, size)
 			client := server.Client(func(o *s3.Options) { o.HTTPClient = &http.Client{Transport: &http.Transport{}} }) // not Spliceable
-			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			epoch, err := NewSource(client, unlisted(listed(t, server)), Options{}).Open(ctx, 0)
 			require.NoError(t, err)
@@ -69,7 +69,7 @@ func TestCloseDoesNotWaitForThePipeOfAMove(t *testing.T) {
 	require.NoError(t, err)
 	go epoch.(io.WriterTo).WriteTo(w)
 	time.Sleep(100 * time.Millisecond)
-	within(t, time.Second, "Close", func() { epoch.Close() })
+	within(t, time.Minute, "Close", func() { epoch.Close() })
 }
 
 func TestCloseDoesNotWaitForTheWriterOfSmallChunks(t *testing.T) {
@@ -86,7 +86,7 @@ func TestCloseDoesNotWaitForTheWriterOfSmallChunks(t *testing.T) {
 	require.NoError(t, err)
 	go epoch.(io.WriterTo).WriteTo(w)
 	time.Sleep(100 * time.Millisecond)
-	within(t, time.Second, "Close", func() { epoch.Close() })
+	within(t, time.Minute, "Close", func() { epoch.Close() })
 	w.Close()
 }
 

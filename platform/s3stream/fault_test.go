@@ -132,7 +132,7 @@ func TestAStalledBodyIsAskedForAgainFromItsByte(t *testing.T) {
 	objects, err := List(t.Context(), server.Client(), "s3://data/part-")
 	require.NoError(t, err)
 	opts := small
-	opts.Idle = 50 * time.Millisecond
+	opts.Idle = 500 * time.Millisecond
 	stream, err := NewSource(server.Client(), objects, opts).Open(t.Context(), 0)
 	require.NoError(t, err)
 	defer stream.Close()
@@ -151,7 +151,7 @@ func TestAStalledBodyIsAskedForAgainFromItsByte(t *testing.T) {
 	require.NoError(t, err)
 	defer stalled.Close()
 	_, err = io.ReadAll(stalled)
-	require.ErrorContains(t, err, "no byte came for 50ms")
+	require.ErrorContains(t, err, "no byte came for 500ms")
 }
 
 func TestBodyThatAlwaysBreaksIsAnErrorWithItsByte(t *testing.T) {

@@ -2,9 +2,12 @@ package s3stream_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -54,13 +57,54 @@ func (s *soak) judge(got, want []byte, err error, left bool) error {
 	return nil
 }
 
-// forgive says whether it may be the machine that is slow. The next streams are more patient.
+// forgive says whether it may be the machine that is slow: requests for the object have waited too long, if not the
+// last one. The next streams are more patient.
 func (s *soak) forgive(err error) bool {
-	if !strings.Contains(err.Error(), "no byte came") || s.opts.Idle >= soakIdle {
+	place, found := errors.AsType[*s3stream.ObjectError](err)
+	if !found || s.opts.Idle >= soakIdle || !strings.Contains(err.Error(), noByte) && !s.waited.has(place.Key) {
 		return false
 	}
 	s.slow.Store(true)
 	return true
+}
+
+// noByte is what a request says that waited too long.
+const noByte = "no byte came"
+
+// waits are the objects of which no byte came for too long, as the Source logs it.
+type waits struct {
+	slog.Handler
+	mu   sync.Mutex
+	keys map[string]bool
+}
+
+func newWaits() *waits { return &waits{Handler: slog.DiscardHandler, keys: map[string]bool{}} }
+
+func (*waits) Enabled(context.Context, slog.Level) bool { return true }
+
+func (w *waits) Handle(_ context.Context, r slog.Record) error {
+	var key, cause string
+	r.Attrs(func(a slog.Attr) bool {
+		switch a.Key {
+		case "key":
+			key = a.Value.String()
+		case "error":
+			cause = a.Value.String()
+		}
+		return true
+	})
+	if strings.Contains(cause, noByte) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.keys[key] = true
+	}
+	return nil
+}
+
+func (w *waits) has(key string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.keys[key]
 }
 
 func commonPrefix(a, b []byte) int {

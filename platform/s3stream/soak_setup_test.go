@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -35,6 +36,7 @@ type soak struct {
 	opts      s3stream.Options
 
 	slow   atomic.Bool // Idle is too short for this machine
+	waited *waits      // since the last change of Idle
 	source *s3stream.Source
 	listed listing
 	number int // of the next epoch
@@ -124,6 +126,10 @@ func (s *soak) epochs(ctx context.Context) error {
 	slow := s.slow.Swap(false)
 	if slow {
 		s.opts.Idle *= 2
+	}
+	if slow || s.waited == nil {
+		s.waited = newWaits()
+		s.opts.Logger = slog.New(s.waited)
 	}
 	if s.source == nil || slow || listed.version != s.listed.version {
 		s.source, s.listed = s3stream.NewSource(s.client, listed.objects, s.opts), listed

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/algospec/algospec/internal/faultproxy"
+	"github.com/algospec/algospec/internal/leaks"
 	"github.com/algospec/algospec/internal/testenv"
 )
 
@@ -72,8 +73,8 @@ func soakSeed(t *testing.T, seed uint64) *tally {
 	require.True(t, !s.heals || s.whole.Load() > 0, "no stream came to its end")
 	s.close()
 
-	require.NoError(t, goleak.Find(goroutines))
-	require.Eventually(t, func() bool { return countDescriptors() <= descriptors }, 5*time.Second, 5*time.Millisecond,
+	require.NoError(t, leaks.Find(goroutines))
+	require.Eventually(t, func() bool { return countDescriptors() <= descriptors }, time.Minute, 5*time.Millisecond,
 		"more than the %d descriptors of before", descriptors)
 	return &s.tally
 }

@@ -16,13 +16,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
+	"github.com/algospec/algospec/internal/leaks"
 	"github.com/algospec/algospec/platform/s3test"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaks.Main(m) }
 
 // small makes several parts of little data.
 var small = Options{ReadAhead: 64 << 10, PartSize: 10_000, Concurrency: 4, Tries: 5, MaxBackoff: time.Millisecond}

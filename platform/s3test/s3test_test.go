@@ -20,10 +20,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/aws/smithy-go"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
+
+	"github.com/algospec/algospec/internal/leaks"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaks.Main(m) }
 
 // start returns a server with the bucket data and a client that tries once.
 func startTest(t testing.TB) (*Server, *s3.Client) {
@@ -310,7 +311,7 @@ func TestBrokenPutLeavesNothing(t *testing.T) {
 	require.Eventually(t, func() bool {
 		left, err := os.ReadDir(server.store.incoming())
 		return err == nil && len(left) == 0
-	}, time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	require.Zero(t, server.store.buckets["data"].objects.Len())
 	require.NoError(t, server.Close())
 	_, err = os.Stat(server.store.dir)
@@ -338,7 +339,7 @@ func TestCloseLeavesNoDescriptor(t *testing.T) {
 	for range 5 {
 		use()
 	}
-	require.Eventually(t, func() bool { return descriptors() <= before }, time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return descriptors() <= before }, time.Minute, time.Millisecond)
 }
 
 type brokenReader struct{}

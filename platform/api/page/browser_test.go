@@ -37,9 +37,10 @@ type browserTab struct {
 
 func openTab(t *testing.T) *browserTab {
 	path := testenv.Chromium(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithAllocatorOptions(chromedp.NoSandbox, chromedp.ExecPath(path)))
+	ctx, cancel = chromedp.NewContext(ctx, chromedp.WithAllocatorOptions(
+		chromedp.NoSandbox, chromedp.ExecPath(path), chromedp.WSURLReadTimeout(2*time.Minute)))
 	t.Cleanup(func() { chromedp.Cancel(ctx); cancel() })
 	tab := &browserTab{T: t, ctx: ctx}
 	require.NoError(t, chromedp.Listen(ctx, tab.note))
@@ -108,7 +109,7 @@ func (b *browserTab) click(selector string) chromedp.Action[chromedp.Void] {
 func (b *browserTab) comes(condition string) {
 	b.Helper()
 	promise := "new Promise((done) => { const look = () => (" + condition + ") ? done(true) : requestAnimationFrame(look); look(); })"
-	ctx, cancel := context.WithTimeout(b.ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
 	defer cancel()
 	_, err := chromedp.Run(ctx, chromedp.Evaluate[bool](promise, chromedp.EvalAwaitPromise))
 	require.NoError(b, err, condition)
@@ -351,7 +352,7 @@ func TestInABrowserAnUnsoundPageIsNoticed(t *testing.T) {
 		all := strings.Join(tab.problems, "\n")
 		return strings.Contains(all, "inline script") && strings.Contains(all, "inline style") && strings.Contains(all, "exception") &&
 			strings.Contains(all, "console: error") && strings.Contains(all, "localhost")
-	}, 20*time.Second, 20*time.Millisecond)
+	}, time.Minute, 20*time.Millisecond)
 }
 
 func TestInABrowserALateAnswerForAnotherHostIsDropped(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"sync"
 	"time"
+
+	"github.com/algospec/algospec/internal/pipetail"
 )
 
 // An attachment is the call that starts a container and shows what it writes, until it has ended.
@@ -47,15 +49,16 @@ func (r *Runtime) attach(id string) (_ *attachment, err error) {
 // leftover is how long output may still come once the command has exited, from what it has started.
 const leftover = 2 * time.Second
 
-// copy passes the output on, and returns when the command has exited and no more comes.
+// copy passes the output on, and returns when the command has exited and no more comes. All that was written before
+// comes, however slow the log is.
 func (a *attachment) copy(to io.Writer) {
 	if to == nil {
 		to = io.Discard
 	}
 	var mu sync.Mutex
 	var copies sync.WaitGroup
-	copies.Go(func() { copyLines(to, a.stdout, &mu) })
-	copies.Go(func() { copyLines(to, a.stderr, &mu) })
+	copies.Go(func() { copyLines(to, pipetail.NewReader(a.stdout), &mu) })
+	copies.Go(func() { copyLines(to, pipetail.NewReader(a.stderr), &mu) })
 	<-a.exited
 	deadline := time.Now().Add(leftover)
 	a.stdout.SetReadDeadline(deadline)
@@ -67,7 +70,7 @@ func (a *attachment) copy(to io.Writer) {
 // failure returns why a command that has exited did not start the program.
 func (a *attachment) failure() error {
 	a.stderr.SetReadDeadline(time.Now().Add(leftover))
-	text, _ := io.ReadAll(io.LimitReader(a.stderr, maxAnswer))
+	text, _ := io.ReadAll(io.LimitReader(pipetail.NewReader(a.stderr), maxAnswer))
 	err := a.err
 	if err == nil {
 		err = errors.New("it did not start")

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
+	"github.com/algospec/algospec/internal/leaks"
 	"github.com/algospec/algospec/internal/testenv"
 )
 
@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	if task := os.Getenv(childTask); task != "" {
 		os.Exit(child(strings.Split(task, "\n")))
 	}
-	goleak.VerifyTestMain(m)
+	leaks.Main(m)
 }
 
 // each runs a test with the runtime of this machine, and, where that is podman, docker's command is

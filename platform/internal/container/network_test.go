@@ -34,7 +34,7 @@ func TestThreeHostsFindEachOtherByName(t *testing.T) {
 func TestANameDoesNotResolveBeforeItsHostIsThere(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		network := w.network(t, false)
-		first, said := w.start(t, Spec{Network: network, Alias: "algo-1", Arguments: []string{"lookup=algo-1", "lookup=algo-2", "dial=algo-2"}})
+		first, said := w.start(t, Spec{Network: network, Alias: "algo-1", Arguments: []string{"resolve=algo-1", "lookup=algo-2", "dial=algo-2"}})
 		said.await(t, "algo-2 ")
 		require.Equal(t, "algo-1 true\nalgo-2 false\n", said.String())
 		w.start(t, Spec{Network: network, Alias: "algo-2", Hostname: "second", Arguments: []string{"serve=1"}})

@@ -124,9 +124,11 @@ func TestTheMonitorsDeathIsAnError(t *testing.T) {
 		said.await(t, "ready")
 		pid := c.process.Pid
 		require.NoError(t, syscall.Kill(conmon(t, c.id), syscall.SIGKILL))
-		w.patience = 3 * time.Second // podman itself gives up after 20
+		usual := w.patience
+		w.patience = 5 * time.Second // podman itself gives up after 20
 		require.NoError(t, c.Signal(t.Context(), syscall.SIGKILL))
 		_, err := c.Wait(t.Context())
+		w.patience = usual
 		require.ErrorContains(t, err, "it ended before the container")
 		requireGone(t, pid)
 	})
@@ -190,6 +192,7 @@ func TestKillingWorksWhereTheCommandHangs(t *testing.T) {
 		require.ErrorIs(t, err, errNoAnswer)
 		requireGone(t, pid)
 		require.ErrorContains(t, c.Remove(t.Context()), w.String()+" rm: no answer within 3s")
+		hung.patience = time.Minute
 		require.NoError(t, os.WriteFile(verbs, nil, 0o644))
 		require.NoError(t, c.Remove(t.Context()))
 		w.requireNothing(t)

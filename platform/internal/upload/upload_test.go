@@ -14,12 +14,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
+	"github.com/algospec/algospec/internal/leaks"
 	"github.com/algospec/algospec/platform/s3test"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaks.Main(m) }
 
 func newRoot(t *testing.T) (root *os.Root, dir string) {
 	dir = t.TempDir()

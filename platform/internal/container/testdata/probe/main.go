@@ -32,7 +32,7 @@ var verbs = map[string]func(string) error{
 	"hang":   hang,
 	"read":   read,
 	"await":  await,
-	"lookup": lookup,
+	"lookup": lookup, "resolve": resolve,
 	"serve":  serve,
 	"dial":   dial,
 	"lines":  lines,
@@ -110,6 +110,17 @@ func await(path string) error {
 			return read(path)
 		}
 		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// resolve waits for a name: the server of names may hear of a container when that runs already.
+func resolve(name string) error {
+	for {
+		if _, err := net.LookupHost(name); err == nil {
+			fmt.Println(name, true)
+			return nil
+		}
+		time.Sleep(20 * time.Millisecond)
 	}
 }
 
