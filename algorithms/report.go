@@ -24,6 +24,7 @@ type Report struct {
 
 	println func(line string)
 	began   time.Time
+	final   hyperparams.Map
 }
 
 // NewReport returns a Report to the job's Stdout. It prints what a run begins with: the defaults,
@@ -36,6 +37,7 @@ func NewReport(job *algospec.Job, algorithm string, defaults hyperparams.Map) *R
 	final := hyperparams.Map{}
 	maps.Copy(final, defaults)
 	maps.Copy(final, job.HyperParameters)
+	r.final = final
 	r.println("Docker entrypoint called with argument(s): train")
 	r.Infof("Reading default configuration from %s: %s", algorithm, pythonMap(defaults))
 	r.Infof("Merging with provided configuration from /opt/ml/input/config/hyperparameters.json: %s", pythonMap(job.HyperParameters))
@@ -106,27 +108,14 @@ func (p *Pass) Add(b *Batch) {
 // Pass prints what the pass number epoch over a training channel was: the lines epoch_stats,
 // update.time, progress, record counts and throughput. It was pass epoch of epochs.
 func (r *Report) Pass(channel string, p Pass, epoch, epochs int) {
-	now := time.Now()
-	took := now.Sub(p.Began)
-	r.println(fmt.Sprintf("[%s] [tensorio] [info] epoch_stats=%s", now.Format("2006-01-02 15:04:05.000"), pythonJSON(struct {
-		DataPipeline string `json:"data_pipeline"`
-		Epoch        int    `json:"epoch"`
-		Duration     int64  `json:"duration"` // ms
-		NumExamples  int64  `json:"num_examples"`
-		NumBytes     int64  `json:"num_bytes"`
-	}{"/opt/ml/input/data/" + channel, epoch, took.Milliseconds(), p.Batches, p.Bytes})))
+	took := time.Since(p.Began)
+	r.EpochStats(channel, p, epoch)
 	r.Metrics(p.Began, Dimensions{}, map[string]float64{"epochs": float64(epochs), "update.time": milliseconds(took)})
 	r.Progress(epoch+1, epochs)
-	r.Metrics(p.Began, Dimensions{Epoch: &epoch, Meta: "training_data_iter"}, map[string]float64{
-		"Total Records Seen":                 float64(p.Records),
-		"Total Batches Seen":                 float64(p.Batches),
-		"Max Records Seen Between Resets":    float64(p.Records),
-		"Max Batches Seen Between Resets":    float64(p.Batches),
-		"Reset Count":                        1,
-		"Number of Records Since Last Reset": float64(p.Records),
-		"Number of Batches Since Last Reset": float64(p.Batches),
-	})
-	r.Infof("#throughput_metric: host=%s, train throughput=%v records/second", r.Host, float64(p.Records-p.Before)/took.Seconds())
+	var counts Counts
+	counts.Add(p)
+	r.Counts(Dimensions{Epoch: &epoch, Meta: "training_data_iter"}, counts, p)
+	r.Throughput(p)
 }
 
 // Timing prints a #metrics line with the milliseconds since began.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/algospec/algospec"
+	"github.com/algospec/algospec/algorithms/kmeans"
 	"github.com/algospec/algospec/algorithms/pca"
 )
 
@@ -16,7 +17,7 @@ import (
 // version does not have are nil.
 var containers = map[string]func(){
 	"factorization-machines": nil,
-	"kmeans":                 nil,
+	"kmeans":                 func() { algospec.Main(kmeans.Train) },
 	"lda":                    nil,
 	"linear-learner":         nil,
 	"ntm":                    nil,
