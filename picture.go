@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"regexp"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -17,7 +18,7 @@ const PicturesFile = "pictures.json"
 // A Picture is a chart of what came out of a training: bars, and lines over them. It holds the numbers and no
 // drawing, so that an algorithm needs no plot library and a platform needs to know no algorithm; "algospec run"
 // and the page of "algospec platform" draw it. Its JSON has the names of the fields. A job has up to 20 pictures,
-// a picture up to 6 series, and a series up to 10,000 values, all finite.
+// a picture up to 6 series, a series up to 10,000 values, all finite, and together they are up to 100,000 numbers.
 type Picture struct {
 	Name  string // of its file: lower-case letters and digits, with hyphens between, as in "explained-variance"
 	Title string
@@ -39,6 +40,7 @@ const (
 	maxPictureSeries  = 6       // of bars and lines together
 	maxPictureValues  = 10_000  // of a Series
 	maxPictureLetters = 200     // of a text
+	maxPictureNumbers = 100_000 // of all pictures, which is half the file at most
 	maxPicturesBytes  = 4 << 20 // of the file
 
 	maxPictureValue = math.MaxFloat64 / 16 // leaves the drawing room for differences and margins
@@ -54,7 +56,11 @@ func (j *Job) SavePictures(pictures ...Picture) error {
 	if !j.Cluster.Leader() || j.Output == "" {
 		return nil
 	}
-	return j.Output.Save(PicturesFile, JSON(pictures))
+	text, err := json.Marshal(pictures)
+	if err != nil {
+		return err
+	}
+	return j.Output.Save(PicturesFile, bytes.NewReader(text))
 }
 
 // ReadPictures reads a PicturesFile, which may come from anybody: those it returns can be drawn.
@@ -86,7 +92,7 @@ func checkPictures(pictures []Picture) error {
 	if len(pictures) > maxPictures {
 		return fmt.Errorf("%d pictures: at most %d", len(pictures), maxPictures)
 	}
-	seen := map[string]bool{}
+	seen, numbers := map[string]bool{}, 0
 	for i, p := range pictures {
 		if !pictureName.MatchString(p.Name) || len(p.Name) > 60 {
 			return fmt.Errorf("picture %d: name %q: want up to 60 lower-case letters, digits, and hyphens between", i+1, p.Name)
@@ -98,6 +104,12 @@ func checkPictures(pictures []Picture) error {
 		if err := p.check(); err != nil {
 			return fmt.Errorf("picture %s: %w", p.Name, err)
 		}
+		for _, s := range slices.Concat(p.Bars, p.Lines) {
+			numbers += len(s.X) + len(s.Y)
+		}
+	}
+	if numbers > maxPictureNumbers {
+		return fmt.Errorf("pictures of %d numbers: at most %d", numbers, maxPictureNumbers)
 	}
 	return nil
 }
@@ -111,7 +123,7 @@ func (p *Picture) check() error {
 			return err
 		}
 	}
-	for _, s := range append(p.Bars[:len(p.Bars):len(p.Bars)], p.Lines...) {
+	for _, s := range slices.Concat(p.Bars, p.Lines) {
 		if err := s.check(); err != nil {
 			return fmt.Errorf("series %q: %w", s.Name, err)
 		}

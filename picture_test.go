@@ -1,6 +1,7 @@
 package algospec_test
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -78,6 +79,28 @@ func TestPicturesThatCannotBeDrawnAreRefused(t *testing.T) {
 	job := &algospec.Job{}
 	require.ErrorContains(t, job.SavePictures(aPicture, aPicture), "picture loss: there are two")
 	require.ErrorContains(t, job.SavePictures(make([]algospec.Picture, 21)...), "21 pictures: at most 20")
+}
+
+// The largest pictures fit into the file, whatever their numbers.
+func TestTheLargestPicturesComeBack(t *testing.T) {
+	var pictures []algospec.Picture
+	for i := range 10 {
+		p := algospec.Picture{Name: fmt.Sprintf("p%d", i), Lines: []algospec.Series{{Y: make([]float64, 10_000)}}}
+		for j := range p.Lines[0].Y {
+			p.Lines[0].Y[j] = -1.2345678901234567e-123 * float64(j+1)
+		}
+		pictures = append(pictures, p)
+	}
+	job := &algospec.Job{Output: algospec.Dir(t.TempDir())}
+	require.NoError(t, job.SavePictures(pictures...))
+	file, err := os.Open(filepath.Join(string(job.Output), algospec.PicturesFile))
+	require.NoError(t, err)
+	defer file.Close()
+	read, err := algospec.ReadPictures(file)
+	require.NoError(t, err)
+	require.Equal(t, pictures, read)
+	require.ErrorContains(t, job.SavePictures(append(pictures, algospec.Picture{Name: "more", Lines: []algospec.Series{{Y: []float64{1}}}})...),
+		"pictures of 100001 numbers: at most 100000")
 }
 
 func TestAPicturesFileOfOthersIsChecked(t *testing.T) {
