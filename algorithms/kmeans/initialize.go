@@ -3,6 +3,7 @@ package kmeans
 import (
 	"time"
 
+	"github.com/algospec/algospec"
 	"github.com/algospec/algospec/algorithms"
 	"github.com/algospec/algospec/algorithms/compute"
 )
@@ -14,6 +15,9 @@ func (r *reading) initialize(stop bool) error {
 	root, d, err := r.firstWithRows(stop)
 	if err != nil || root < 0 {
 		return err
+	}
+	if n := float64(r.p.centers()) * float64(d); n > maxNumbers {
+		return algospec.ClientErrorf("channel train: %d centers of %d features are more than %d numbers", r.p.centers(), d, maxNumbers)
 	}
 	k := int(r.p.centers())
 	centers := make([]float64, k*d)
@@ -83,5 +87,5 @@ func (r *reading) greet(began time.Time) {
 	}
 	counts := algorithms.Counts{Records: first.Records, Batches: first.Batches, MaxRecords: first.Records, MaxBatches: first.Batches}
 	r.report.Counts(algorithms.Dimensions{Meta: "init_train_data_iter"}, counts, first)
-	r.training.initialize = time.Since(r.began)
+	r.initTime = time.Since(r.began)
 }

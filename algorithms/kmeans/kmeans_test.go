@@ -170,4 +170,3 @@ func referenceOf(t *testing.T, name string) []reference {
 	require.NotEmpty(t, r.KMeans)
 	return r.KMeans
 }
-

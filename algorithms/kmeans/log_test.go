@@ -73,15 +73,15 @@ func TestTheLogHasTheOriginalsLines(t *testing.T) {
 		`[.. INFO] PART took: N%, (N secs)`,
 		`[.. INFO] TOTAL took: N`,
 		`[.. INFO] Number of GPUs being used: 0`,
-		metrics + `}, "Metrics": {"_shrink.time": ` + time + `, "epochs": {"sum": 1, "count": 1, "min": 1, "max": 1}, "finalize.time": ` + time +
-			`, "initialize.time": ` + time + `, "model.serialize.time": ` + time + `, "update.time": ` + time + `}}`,
+		metrics + `}, "Metrics": {"_shrink.time": ` + took + `, "epochs": {"sum": 1, "count": 1, "min": 1, "max": 1}, "finalize.time": ` + took +
+			`, "initialize.time": ` + took + `, "model.serialize.time": ` + took + `, "update.time": ` + took + `}}`,
 		`[.. INFO] #quality_metric: host=algo-1, train data_msd <loss>=N`,
 		`[.. INFO] Test data is not provided.`,
-		metrics + `}, "Metrics": {"setuptime": ` + time + `, "totaltime": ` + time + `}}`,
+		metrics + `}, "Metrics": {"setuptime": ` + took + `, "totaltime": ` + took + `}}`,
 	}, got)
 }
 
-const time = `{"sum": N, "count": 1, "min": N, "max": N}`
+const took = `{"sum": N, "count": 1, "min": N, "max": N}`
 
 // counts is what a #metrics line has of the records and batches that were read, in all, in the longest pass and in the last.
 func counts(records, batches, maxRecords, maxBatches, resets, lastRecords, lastBatches string) string {

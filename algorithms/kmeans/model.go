@@ -32,18 +32,25 @@ func (m *Model) ReadFrom(r io.Reader) (int64, error) {
 	if err != nil {
 		return n, err
 	}
-	if len(file.Arrays) != 1 {
-		return n, formatError(fmt.Sprintf("a file of %d arrays is no model, which is one", len(file.Arrays)))
-	}
-	centers, shape, err := matrix(file.Arrays[0])
+	read, err := modelOf(&file)
 	if err != nil {
 		return n, err
 	}
-	m.Centers = blas32.General{Rows: shape[0], Cols: shape[1], Stride: shape[1], Data: make([]float32, len(centers))}
-	for i, x := range centers {
-		m.Centers.Data[i] = float32(x)
-	}
+	*m = read
 	return n, nil
+}
+
+// modelOf returns what a file holds that is a model.
+func modelOf(file *ndarray.File) (Model, error) {
+	if len(file.Arrays) != 1 {
+		return Model{}, formatError(fmt.Sprintf("a file of %d arrays is no model, which is one", len(file.Arrays)))
+	}
+	centers, shape, err := matrix(file.Arrays[0])
+	if err != nil {
+		return Model{}, err
+	}
+	s := State{K: shape[0], D: shape[1], Centers: centers}
+	return Model{s.narrow()}, nil
 }
 
 // A formatError says why a file is neither a model nor a state.

@@ -48,7 +48,7 @@ func (t *training) read(ctx, save context.Context, train *channel.Channel, from 
 			return err
 		}
 	}
-	t.update += time.Since(began)
+	t.updateTime += time.Since(began)
 	if t.stopped {
 		return nil
 	}

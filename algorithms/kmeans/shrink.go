@@ -34,7 +34,8 @@ func (s *State) shrink(ctx context.Context, k int, p Params, seed int64, tell fu
 	if !(total > 0) {
 		weight = nil
 	}
-	rows := points{x: compute.Matrix{X: s.narrow()}, weight: weight, d: s.D}
+	x := compute.Matrix{X: s.narrow()}
+	rows := &points{d: s.D, parts: []compute.Matrix{x}, weight: weight}
 	weights := 0.0
 	for j := range s.K {
 		weights += weightOf(weight, j)
@@ -46,9 +47,10 @@ func (s *State) shrink(ctx context.Context, k int, p Params, seed int64, tell fu
 		if p.LocalLloydInitMethod == "random" {
 			chosen = r.Perm(s.K)[:k]
 		} else {
-			chosen = plusPlus(r, rows.x, weight, k, greedy(k))
+			chosen = plusPlus(r, x, weight, k, greedy(k))
 		}
-		l := newLloyd(rows, rowsOf(rows.x, chosen))
+		l := newLloyd(rows, rowsOf(x, chosen))
+		l.repairs = true
 		loss, err := l.run(ctx, p.LocalLloydMaxIter, p.LocalLloydTol)
 		if err != nil {
 			return nil, 0, err

@@ -58,8 +58,8 @@ type training struct {
 	progress
 	stopped bool // the hosts have agreed to end here
 
-	began                              time.Time
-	setup, initialize, update, shrinks time.Duration
+	began                                   time.Time
+	setup, initTime, updateTime, shrinkTime time.Duration
 }
 
 func newTraining(job *algospec.Job, p Params) *training {
@@ -96,7 +96,7 @@ func (t *training) run(ctx context.Context) (*Model, error) {
 		t.report.Warnf("Stopped, and there is no model: %v", errNoRecords)
 		return nil, context.Cause(ctx)
 	}
-	model, err := t.finish(save)
+	model, err := t.finish(ctx, save)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (t *training) passes(ctx, save context.Context, snapshots *algorithms.Snaps
 			return algospec.ClientErrorf("hyperparameter feature_dim: %d, where the snapshot that the job goes on from has %d", t.p.FeatureDim, t.D)
 		}
 		t.report.Infof("Going on after %d records, from the snapshot of step %d.", t.counts.Records+t.pass.Records, snapshots.Step())
-	} else if err := t.choose(save); err != nil {
+	} else if err := t.begin(ctx, save); err != nil {
 		return err
 	}
 	for t.epoch < t.p.Epochs && !t.stopped {
@@ -145,13 +145,22 @@ func (t *training) passes(ctx, save context.Context, snapshots *algorithms.Snaps
 	return nil
 }
 
-// choose settles the seed, the same for all hosts.
-func (t *training) choose(ctx context.Context) error {
+// begin settles the seed, the same for all hosts, and the centers where an earlier job has left some.
+func (t *training) begin(ctx, save context.Context) error {
 	seed := []float64{float64(t.p.Seed.Or(randomSeed()))}
-	if err := t.job.Cluster.Broadcast(ctx, 0, seed); err != nil {
+	if err := t.job.Cluster.Broadcast(save, 0, seed); err != nil {
 		return err
 	}
 	t.seed = int64(seed[0])
+	if t.p.Seed.IsAuto() {
+		t.report.Infof("'_seed' was set to 'auto', evaluated to %d.", t.seed)
+	}
+	if err := t.warm(ctx, save); err != nil || t.K > 0 {
+		return err
+	}
+	if n := t.p.centers(); n > int64(t.p.MiniBatchSize) && t.p.InitMethod != "kmeans||" {
+		return algospec.ClientErrorf("hyperparameter mini_batch_size: %d: fewer than the %d centers to draw from the first batch (%d·%d: k·extra_center_factor)", t.p.MiniBatchSize, n, t.p.K, t.p.factor())
+	}
 	return nil
 }
 
@@ -160,24 +169,29 @@ func randomSeed() int64 { return rand.Int64N(1 << 53) }
 
 // finish makes the model of what all hosts have learned, and the leader saves it. The model comes before its score, so that a
 // stop in between costs no model.
-func (t *training) finish(ctx context.Context) (*Model, error) {
+func (t *training) finish(ctx, save context.Context) (*Model, error) {
 	began := time.Now()
 	if t.job.Cluster.Size() == 1 {
 		t.report.Warnf("wait_for_all_workers will not sync workers since the kv store is not running distributed")
 	}
-	model, err := t.reduce(ctx)
+	model, err := t.reduce(save)
 	if err != nil {
 		return nil, err
+	}
+	if t.p.FullLloyd && !t.stopped {
+		if err := t.polish(ctx, save, model); err != nil {
+			return nil, err
+		}
 	}
 	finalize := time.Since(began)
 	t.clock.report(t.report)
 	t.report.Infof("Number of GPUs being used: 0")
 	times := map[string]float64{
-		"initialize.time": milliseconds(t.initialize), "epochs": float64(t.p.Epochs), "update.time": milliseconds(t.update),
+		"initialize.time": milliseconds(t.initTime), "epochs": float64(t.p.Epochs), "update.time": milliseconds(t.updateTime),
 		"finalize.time": milliseconds(finalize),
 	}
-	if t.shrinks > 0 {
-		times["_shrink.time"] = milliseconds(t.shrinks)
+	if t.shrinkTime > 0 {
+		times["_shrink.time"] = milliseconds(t.shrinkTime)
 	}
 	if t.job.Cluster.Leader() && !t.library {
 		began := time.Now()
@@ -230,7 +244,7 @@ func (t *training) reduce(ctx context.Context) (*Model, error) {
 	if err := t.job.Cluster.Broadcast(ctx, 0, centers); err != nil {
 		return nil, err
 	}
-	t.shrinks = time.Since(began)
+	t.shrinkTime = time.Since(began)
 	s := State{K: t.p.K, D: t.D, Centers: centers}
 	return &Model{Centers: s.narrow()}, nil
 }
