@@ -32,6 +32,7 @@
 //	input/data/<channel>_<epoch>        a named pipe per pass, or a directory <channel>
 //	model/                              becomes model.tar.gz; Job.Model saves into it
 //	output/data/                        becomes output.tar.gz; Job.Output
+//	output/data/pictures.json           charts for the platform to draw; Job.SavePictures
 //	checkpoints/                        kept across attempts; Job.Checkpoints
 //	output/failure                      why the job failed; written by Main
 //

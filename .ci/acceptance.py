@@ -211,6 +211,10 @@ def boto3_program(platform, rows):
     check(list(lines) == ["algo-1"], list(lines))
     check(any("#quality_metric: host=algo-1, test mse <loss>=" in line for line in lines["algo-1"]), lines)
     check(job["AlgorithmSpecification"]["TrainingImage"].endswith("/pca:latest"), job)
+    metrics = [d["Name"] for d in job["AlgorithmSpecification"]["MetricDefinitions"]]
+    check({"train:explained_variance", "test:mse", "train:throughput"} <= set(metrics), metrics)
+    final = {m["MetricName"]: m["Value"] for m in job["FinalMetricDataList"]}
+    check(0 < final["train:explained_variance"] <= 1 and "test:mse" in final, final)
     return model
 
 
@@ -320,6 +324,10 @@ def page():
     with urllib.request.urlopen(os.environ["AWS_ENDPOINT_URL_SAGEMAKER"] + "/jobs/pca-pipe-mode-test") as answer:
         text = answer.read().decode()
     check("pca-pipe-mode-test" in text and "Completed" in text, text)
+    picture = "/jobs/pca-pipe-mode-test/pictures/explained-variance.svg"
+    check(f'<img src="{picture}"' in text, text)
+    with urllib.request.urlopen(os.environ["AWS_ENDPOINT_URL_SAGEMAKER"] + picture) as answer:
+        check(b"Variance explained" in answer.read() and answer.headers["Content-Type"] == "image/svg+xml", answer.headers)
 
 
 def jobs_command():

@@ -116,6 +116,8 @@ type Result struct {
 	ModelArtifacts  string             // S3 URI of model.tar.gz, or of the prefix of its files; "" when the model directories were empty
 	Output          string             // S3 URI of output.tar.gz, likewise; "" when output/data was empty
 	Metrics         map[string]float64 // FinalMetricDataList: the last value of each
+	Pictures        []algospec.Picture // that output/data describes, in algospec.PicturesFile, for platform/picture to draw
+	PicturesErr     error              // why they cannot be drawn
 	Channels        []ChannelProgress  // as they were at the end
 	Hosts           []HostResult       // of the last attempt, in their order
 	Attempts        int                // how often the algorithm was started

@@ -1,10 +1,16 @@
 package platform
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
+	"os"
 	"path"
+	"syscall"
 
+	"github.com/algospec/algospec"
 	"github.com/algospec/algospec/platform/s3stream"
 )
 
@@ -21,6 +27,7 @@ func (a *attempt) upload(ctx context.Context, result *Result, names ...string) e
 			result.ModelArtifacts = uri
 		} else {
 			result.Output = uri
+			result.Pictures, result.PicturesErr = a.pictures()
 		}
 		errs = append(errs, err)
 	}
@@ -59,6 +66,36 @@ func (a *attempt) store(ctx context.Context, name string) (uri string, err error
 		return "", err
 	}
 	return "s3://" + bucket + "/" + key, nil
+}
+
+// pictures reads what the first host describes that describes any.
+func (a *attempt) pictures() ([]algospec.Picture, error) {
+	for _, h := range a.hosts {
+		pictures, err := h.tree.pictures()
+		if !errors.Is(err, fs.ErrNotExist) {
+			return pictures, err
+		}
+	}
+	return nil, nil
+}
+
+// pictures reads the host's description of its pictures. A link out of the tree is not followed, and of a FIFO
+// nothing is awaited.
+func (t hostTree) pictures() ([]algospec.Picture, error) {
+	root, err := os.OpenRoot(t.output())
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	file, err := root.OpenFile(algospec.PicturesFile, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, cmp.Or(err, fmt.Errorf("%s: not a regular file", algospec.PicturesFile))
+	}
+	return algospec.ReadPictures(file)
 }
 
 func (a *attempt) storeCheckpoints(ctx context.Context) error {

@@ -53,6 +53,7 @@ type training struct {
 	library  bool // nothing is saved
 	batching algorithms.Batching
 	report   *algorithms.Report
+	trials   []float64 // the loss of each attempt of the reduction
 	clock    clock
 	progress
 	stopped bool // the hosts have agreed to end here
@@ -198,6 +199,9 @@ func (t *training) finish(ctx, save context.Context) (*Model, error) {
 			return nil, err
 		}
 		times["model.serialize.time"] = milliseconds(time.Since(began))
+		if err := t.savePictures(model); err != nil {
+			return nil, err
+		}
 		if t.p.SaveState {
 			began := time.Now()
 			if err := t.job.Model.Save(StateFile, &t.State); err != nil {
@@ -226,6 +230,7 @@ func (t *training) reduce(ctx context.Context) (*Model, error) {
 		t.report.Infof("shrinking %d centers into %d", t.K, t.p.K)
 		best, msd, err := t.shrink(ctx, t.p.K, t.p, t.seed, func(trial int, msd float64) {
 			t.report.Infof("local kmeans attempt #%d. Current mean square distance %f", trial, msd)
+			t.trials = append(t.trials, msd)
 		})
 		if err != nil {
 			return nil, err

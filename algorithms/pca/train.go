@@ -180,6 +180,9 @@ func (t *training) save(model *Model) error {
 		if err := t.job.Output.Save(ExplainedFile, algospec.JSON(explained)); err != nil {
 			return err
 		}
+		if err := t.job.SavePictures(explained.picture()); err != nil {
+			return err
+		}
 	}
 	if !t.p.SaveState {
 		return nil

@@ -74,6 +74,9 @@ func TestPackagesStandOnTheirFloors(t *testing.T) {
 			if strings.HasPrefix(imported, "github.com/aws/") {
 				require.True(t, f.aws, "%s imports %s", pkg, imported)
 			}
+			if strings.HasPrefix(imported, "gonum.org/v1/plot") {
+				require.Equal(t, module+"/platform/picture", pkg, "%s imports %s", pkg, imported)
+			}
 			// purego is how a BLAS of the system is called.
 			if strings.HasPrefix(imported, "gonum.org/v1/gonum/blas") || strings.HasPrefix(imported, "github.com/ebitengine/purego") {
 				require.True(t, f.blas, "%s imports %s", pkg, imported)
@@ -88,11 +91,12 @@ func TestPackagesStandOnTheirFloors(t *testing.T) {
 	require.Greater(t, seen, 10)
 }
 
-// A training container carries nothing of the platform.
+// A training container carries nothing of the platform, and nothing that draws.
 func TestContainersHoldNoAWSPackage(t *testing.T) {
-	for _, pkg := range []string{"./examples/mean", "./examples/pca"} {
+	for _, pkg := range []string{"./examples/mean", "./examples/pca", "./examples/kmeans"} {
 		for _, dependency := range goList(t, "-deps", pkg) {
 			require.False(t, strings.HasPrefix(dependency, "github.com/aws/"), "%s depends on %s", pkg, dependency)
+			require.False(t, strings.HasPrefix(dependency, "gonum.org/v1/plot"), "%s depends on %s", pkg, dependency)
 			require.False(t, strings.HasPrefix(dependency, module+"/platform"), "%s depends on %s", pkg, dependency)
 		}
 	}

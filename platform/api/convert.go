@@ -73,6 +73,11 @@ func (o Options) Job(in *sagemaker.CreateTrainingJobInput) (platform.Job, error)
 	for _, m := range a.MetricDefinitions {
 		job.MetricDefinitions = append(job.MetricDefinitions, platform.MetricDefinition{Name: aws.ToString(m.Name), Regex: aws.ToString(m.Regex)})
 	}
+	for _, m := range algorithm.Metrics { // a request that is not of CreateTrainingJob may have more
+		if !slices.ContainsFunc(job.MetricDefinitions, func(d platform.MetricDefinition) bool { return d.Name == m.Name }) {
+			job.MetricDefinitions = append(job.MetricDefinitions, m)
+		}
+	}
 	for _, c := range in.InputDataConfig {
 		channel, err := o.channel(a, c)
 		if err != nil {

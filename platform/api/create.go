@@ -47,8 +47,8 @@ func (s *Service) CreateTrainingJob(ctx context.Context, in *sagemaker.CreateTra
 	return &sagemaker.CreateTrainingJobOutput{TrainingJobArn: aws.String(j.ARN)}, nil
 }
 
-// complete returns a copy of the request with what it left open: what the algorithm's specification says, and
-// the documented default of how long a job may run.
+// complete returns a copy of the request with what it left open: what the algorithm's specification says, the metrics
+// of a built-in one, and the documented default of how long a job may run.
 func (s *Service) complete(in *sagemaker.CreateTrainingJobInput) (*sagemaker.CreateTrainingJobInput, error) {
 	full := *in
 	specification, stopping := *in.AlgorithmSpecification, *in.StoppingCondition
@@ -56,13 +56,29 @@ func (s *Service) complete(in *sagemaker.CreateTrainingJobInput) (*sagemaker.Cre
 	stopping.MaxRuntimeInSeconds = aws.Int32(maxRuntime(in.StoppingCondition))
 	name := aws.ToString(in.AlgorithmSpecification.AlgorithmName)
 	if name == "" {
-		return &full, nil
+		return &full, s.opts.define(&specification)
 	}
 	a, err := s.algorithm(name)
 	if err != nil {
 		return nil, err
 	}
 	return &full, apply(a.TrainingSpecification, &full)
+}
+
+// define puts in the metrics of a built-in algorithm, for which the service takes no others; its words are matched by
+// programs.
+func (o Options) define(a *types.AlgorithmSpecification) error {
+	algorithm, err := o.resolve(aws.ToString(a.TrainingImage))
+	if err != nil || len(algorithm.Metrics) == 0 {
+		return err
+	}
+	if len(a.MetricDefinitions) > 0 {
+		return invalid("You can't override the metric definitions for Amazon SageMaker algorithms. Please retry the request without specifying metric definitions.")
+	}
+	for _, m := range algorithm.Metrics {
+		a.MetricDefinitions = append(a.MetricDefinitions, types.MetricDefinition{Name: aws.String(m.Name), Regex: aws.String(m.Regex)})
+	}
+	return nil
 }
 
 // patience is how long a request waits for S3: clients wait a minute for an answer.

@@ -107,6 +107,7 @@ func (s *Service) run(j *job) {
 	if result == nil {
 		result = &platform.Result{}
 	}
+	s.keepPictures(j, result)
 	secondary, reason := outcome(result, err)
 	s.change(j, func(r *record) {
 		j.active, j.running, j.starting = false, nil, nil

@@ -39,6 +39,9 @@ type Algorithm struct {
 	Command     []string
 	Image       string
 	Environment map[string]string // of the program, below what the request sets
+
+	// Metrics are those of a built-in algorithm: jobs have them, and CreateTrainingJob refuses others.
+	Metrics []platform.MetricDefinition
 }
 
 func (o Options) jobs() int {

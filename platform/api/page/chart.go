@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/algospec/algospec/platform/internal/axis"
 )
 
 // The plane of a chart in its own units; on a usual screen one is about a pixel.
@@ -91,9 +93,9 @@ func draw(c curve, start, end time.Time) chart {
 		}
 	}
 	view.Last = figure(latest.Value)
-	y := axisOver(low, high, 4)
+	y := axis.Over(low, high, 4)
 	for _, t := range y.Ticks {
-		view.Y = append(view.Y, mark{plotTop + plotHeight*(1-y.at(t.Value)), t.Label})
+		view.Y = append(view.Y, mark{plotTop + plotHeight*(1-y.At(t.Value)), t.Label})
 	}
 	span := end.Sub(start)
 	for _, t := range timeTicks(span, 6) {
@@ -105,14 +107,14 @@ func draw(c curve, start, end time.Time) chart {
 	return view
 }
 
-func drawLine(i int, s series, y axis, start time.Time, span time.Duration) chartLine {
+func drawLine(i int, s series, y axis.Axis, start time.Time, span time.Duration) chartLine {
 	dots := make([]dot, len(s.Points))
 	for i, p := range s.Points {
 		x := 0.0
 		if span > 0 {
 			x = float64(p.At.Sub(start)) / float64(span)
 		}
-		dots[i] = dot{plotLeft + plotWidth*x, plotTop + plotHeight*(1-y.at(p.Value)), p.Value}
+		dots[i] = dot{plotLeft + plotWidth*x, plotTop + plotHeight*(1-y.At(p.Value)), p.Value}
 	}
 	last := dots[len(dots)-1]
 	line := chartLine{Host: s.Host, Class: fmt.Sprintf("line%d", i%colours), Last: figure(last.Value), X: last.X, Y: last.Y}

@@ -19,6 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sagemaker/types"
 	"github.com/aws/smithy-go"
 
+	"github.com/algospec/algospec"
 	"github.com/algospec/algospec/platform"
 	"github.com/algospec/algospec/platform/api"
 )
@@ -37,6 +38,7 @@ type fakeJob struct {
 	sagemaker.DescribeTrainingJobOutput
 	progress *platform.Progress
 	metrics  []platform.Metric
+	pictures []algospec.Picture
 	streams  []*fakeStream
 	output   string
 }
@@ -136,6 +138,16 @@ func (f *fakeJobs) Progress(name string) (platform.Progress, bool) {
 	p := *j.progress
 	p.Channels = slices.Clone(p.Channels)
 	return p, true
+}
+
+func (f *fakeJobs) Pictures(name string) ([]algospec.Picture, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	j, err := f.find(name)
+	if err = errors.Join(err, f.broken); err != nil {
+		return nil, err
+	}
+	return slices.Clone(j.pictures), nil
 }
 
 func (f *fakeJobs) Metrics(name string) ([]platform.Metric, error) {

@@ -33,7 +33,7 @@ type jobView struct {
 	Charts          []fragment
 	Log             *logView
 
-	Status, Actions, Timeline, Inputs, Details, Artifacts, MetricsNote, Streams fragment
+	Status, Actions, Timeline, Inputs, Details, Artifacts, MetricsNote, Pictures, Streams fragment
 }
 
 func (p *pages) job(w http.ResponseWriter, r *http.Request) error {
@@ -59,7 +59,7 @@ func (p *pages) job(w http.ResponseWriter, r *http.Request) error {
 		Name: name, Over: ended(job.TrainingJobStatus), Log: log, Streams: streams,
 		HyperParameters: job.HyperParameters, Environment: job.Environment,
 		Status: parts.status, Actions: parts.actions, Timeline: parts.timeline, Inputs: parts.inputs,
-		Details: parts.details, Artifacts: parts.artifacts, MetricsNote: parts.metricsNote, Charts: parts.charts,
+		Details: parts.details, Artifacts: parts.artifacts, MetricsNote: parts.metricsNote, Pictures: parts.pictures, Charts: parts.charts,
 	}
 	html, err := render("job.html", view)
 	if err != nil {
@@ -71,12 +71,12 @@ func (p *pages) job(w http.ResponseWriter, r *http.Request) error {
 
 // parts are the fragments of a job's page that change while it runs, less the log's.
 type parts struct {
-	status, actions, timeline, inputs, details, artifacts, metricsNote fragment
-	charts                                                             []fragment
+	status, actions, timeline, inputs, details, artifacts, metricsNote, pictures fragment
+	charts                                                                       []fragment
 }
 
 func (p *parts) all() []fragment {
-	return append([]fragment{p.status, p.actions, p.timeline, p.inputs, p.details, p.artifacts, p.metricsNote}, p.charts...)
+	return append([]fragment{p.status, p.actions, p.timeline, p.inputs, p.details, p.artifacts, p.metricsNote, p.pictures}, p.charts...)
 }
 
 func (p *pages) parts(job *sagemaker.DescribeTrainingJobOutput) (*parts, error) {
@@ -99,6 +99,7 @@ func (p *pages) parts(job *sagemaker.DescribeTrainingJobOutput) (*parts, error) 
 		{&parts.inputs, "inputs", p.inputs(job)},
 		{&parts.details, "details", facts},
 		{&parts.artifacts, "artifacts", p.artifacts(job)},
+		{&parts.pictures, "pictures", p.pictures(name)},
 		{&parts.metricsNote, "metrics-note", noteOnMetrics(job, len(charts), metricsErr)},
 	} {
 		if *part.to, err = newFragment(part.id, part.id+".html", part.data); err != nil {

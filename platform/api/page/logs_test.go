@@ -122,7 +122,7 @@ func TestTheScriptGetsWhatIsNewAndNothingElse(t *testing.T) {
 		return u
 	}
 	first := ask(nil)
-	require.Len(t, first.Fragments, 8+4)
+	require.Len(t, first.Fragments, 9+4)
 	require.Equal(t, 2500, first.Log.Next)
 	require.Len(t, linesOf(string(first.Log.HTML)), window)
 

@@ -1,5 +1,5 @@
 // Package page shows the training jobs of a service to people: a list of jobs, and a page for each with its
-// timeline, inputs, metric curves, logs and artifacts.
+// timeline, inputs, metric curves, pictures of the results, logs and artifacts.
 //
 // Pages are HTML made on the server, and say everything without a script. Where scripts run, a small one asks
 // once a second for the parts of a job's page that have changed, and for new lines of the log. Everything a
@@ -16,6 +16,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/sagemaker"
 
+	"github.com/algospec/algospec"
 	"github.com/algospec/algospec/platform"
 	"github.com/algospec/algospec/platform/api"
 )
@@ -32,6 +33,7 @@ type Jobs interface {
 	LogStreams(name string) ([]api.LogStream, error)
 	LogLines(stream string, from, limit int) ([]platform.Line, error)
 
+	Pictures(name string) ([]algospec.Picture, error)
 	OutputArtifacts(name string) string
 	OpenObject(ctx context.Context, uri string) (body io.ReadCloser, size int64, err error)
 }
@@ -62,6 +64,7 @@ func (p *pages) handler() http.Handler {
 	handle("GET /jobs/{name}", p.job)
 	handle("GET /jobs/{name}/live", p.live)
 	handle("GET /jobs/{name}/logs/{host}", p.log)
+	handle("GET /jobs/{name}/pictures/{file}", p.picture)
 	handle("GET /jobs/{name}/model", p.model)
 	handle("GET /jobs/{name}/output", p.output)
 	handle("POST /jobs/{name}/stop", p.stop)

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sagemaker"
 	"github.com/aws/aws-sdk-go-v2/service/sagemaker/types"
 
+	"github.com/algospec/algospec"
 	"github.com/algospec/algospec/platform"
 )
 
@@ -143,6 +144,12 @@ func completedJob(now time.Time) *fakeJob {
 	j := newJob(completed, now.Add(-2*time.Hour)).hosts(1).ends("Completed", "Completed", 41*time.Minute)
 	j.ModelArtifacts = &types.ModelArtifacts{S3ModelArtifacts: aws.String("s3://models/pca/" + completed + "/output/model.tar.gz")}
 	j.output = "s3://models/pca/" + completed + "/output/output.tar.gz"
+	j.pictures = []algospec.Picture{
+		{Name: "explained-variance", Title: "Variance explained by the components", X: "component", Y: "share",
+			Bars:  []algospec.Series{{Name: "each", Y: []float64{0.6, 0.25, 0.05}}},
+			Lines: []algospec.Series{{Name: "all up to it", Y: []float64{0.6, 0.85, 0.9}}}},
+		{Name: "evil", Title: evil, X: evil, Y: evil, Lines: []algospec.Series{{Name: evil, Y: []float64{1, -2, 3}}}},
+	}
 	for i := range 1000 {
 		j.streams[0].log(*j.CreationTime, fmt.Sprintf("[11/21/2026] INFO line %d of the log", i))
 	}

@@ -14,15 +14,21 @@ import (
 	"github.com/algospec/algospec/algorithms/pca"
 )
 
-// containers are the algorithms by the names that their images have in every registry and region. Those that this
-// version does not have are nil.
-var containers = map[string]func(){
+// An algorithm is a container and what it prints for a platform to scrape.
+type algorithm struct {
+	run     func()
+	metrics func() []algospec.MetricDefinition
+}
+
+// algorithms are by the names that their images have in every registry and region. Those that this version does not have
+// are nil.
+var algorithms = map[string]*algorithm{
 	"factorization-machines": nil,
-	"kmeans":                 func() { algospec.Main(kmeans.Train) },
+	"kmeans":                 {func() { algospec.Main(kmeans.Train) }, kmeans.Metrics},
 	"lda":                    nil,
-	"linear-learner":         func() { algospec.Main(linearlearner.Train) },
+	"linear-learner":         {func() { algospec.Main(linearlearner.Train) }, linearlearner.Metrics},
 	"ntm":                    nil,
-	"pca":                    func() { algospec.Main(pca.Train) },
+	"pca":                    {func() { algospec.Main(pca.Train) }, pca.Metrics},
 	"randomcutforest":        nil,
 }
 
@@ -39,22 +45,30 @@ func Name(image string) string {
 // one of an algorithm that this version does not have is an error.
 func Command(image string) ([]string, error) {
 	name := Name(image)
-	run, known := containers[name]
+	a, known := algorithms[name]
 	switch {
 	case !known:
 		return nil, nil
-	case run == nil:
+	case a == nil:
 		return nil, fmt.Errorf("the built-in algorithm %s is not part of this version, which has %s", name, strings.Join(Names(), ", "))
 	}
 	self, err := os.Executable()
 	return []string{self, "container", name}, err
 }
 
+// Metrics returns the definitions of what the algorithm of an image prints; nil where it is none of those here.
+func Metrics(image string) []algospec.MetricDefinition {
+	if a := algorithms[Name(image)]; a != nil {
+		return a.metrics()
+	}
+	return nil
+}
+
 // Names returns the names of the algorithms that this version has.
 func Names() []string {
 	var names []string
-	for name, run := range containers {
-		if run != nil {
+	for name, a := range algorithms {
+		if a != nil {
 			names = append(names, name)
 		}
 	}
@@ -70,11 +84,11 @@ type Container struct {
 
 // Run runs the container and exits with its status.
 func (c *Container) Run() error {
-	run := containers[c.Name]
-	if run == nil {
+	a := algorithms[c.Name]
+	if a == nil {
 		return fmt.Errorf("no built-in algorithm %s: there is %s", cmp.Or(c.Name, `""`), strings.Join(Names(), ", "))
 	}
 	os.Args = append(os.Args[:1:1], c.Arguments...)
-	run()
+	a.run()
 	return nil
 }

@@ -36,9 +36,9 @@ func TestABuiltInAlgorithmRunsAsThisProgram(t *testing.T) {
 }
 
 func TestAnAlgorithmThatThisVersionLacksIsAnErrorAndNoImageToPull(t *testing.T) {
-	for name, run := range containers {
+	for name, a := range algorithms {
 		_, err := Command("382416733822.dkr.ecr.us-east-1.amazonaws.com/" + name + ":1")
-		if run == nil {
+		if a == nil {
 			require.ErrorContains(t, err, "the built-in algorithm "+name+" is not part of this version, which has kmeans, linear-learner, pca")
 		} else {
 			require.NoError(t, err)

@@ -34,6 +34,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/algospec/algospec/cmd/algospec/internal/builtin"
+	"github.com/algospec/algospec/platform"
 	"github.com/algospec/algospec/platform/api"
 )
 
@@ -192,12 +193,16 @@ func (c *Config) Resolve(image string) (api.Algorithm, error) {
 	}
 	for _, name := range []string{image, repository, untagged, builtin.Name(image)} {
 		if a, ok := c.Images[name]; ok {
-			return api.Algorithm(a), nil
+			return api.Algorithm{Command: a.Command, Image: a.Image, Environment: a.Environment}, nil
 		}
 	}
 	command, err := builtin.Command(image)
 	if err != nil || command != nil {
-		return api.Algorithm{Command: command}, err
+		a := api.Algorithm{Command: command}
+		for _, d := range builtin.Metrics(image) {
+			a.Metrics = append(a.Metrics, platform.MetricDefinition(d))
+		}
+		return a, err
 	}
 	for _, engine := range []string{"podman", "docker"} {
 		if _, err := exec.LookPath(engine); err == nil {

@@ -18,22 +18,32 @@ import (
 	"github.com/algospec/algospec/cmd/algospec/internal/console"
 	"github.com/algospec/algospec/internal/atomicfile"
 	"github.com/algospec/algospec/platform"
+	"github.com/algospec/algospec/platform/picture"
 	"github.com/algospec/algospec/platform/s3stream"
 )
 
+// An ended is a job at its end.
+type ended struct {
+	name   string
+	result *platform.Result
+	err    error
+	curves *picture.Curves
+}
+
 // conclude fetches what the job has stored, tells how it went, and returns the error that its end is.
-func (c *Run) conclude(ctx context.Context, streams console.Streams, data *staged, result *platform.Result, err error) error {
+func (c *Run) conclude(ctx context.Context, streams console.Streams, data *staged, end ended) error {
+	result, err := end.result, end.err
 	if result == nil {
 		return atFault(err)
 	}
 	ctx = context.WithoutCancel(ctx) // a job that was stopped has stored something all the same
-	stored := c.fetch(ctx, streams, data, result)
+	stored := errors.Join(c.fetch(ctx, streams, data, result), c.draw(streams, data, end.name, result, end.curves))
 	c.summarize(streams, result)
 	failed, isFailure := errors.AsType[*platform.FailedError](err)
 	switch {
 	case isFailure:
 		fmt.Fprintf(streams.Err, "algospec: %s\n", console.Harmless(failed.Error()))
-		err = ended(failed)
+		err = statusOf(failed)
 	case errors.Is(err, platform.ErrStopped) && result.SecondaryStatus == platform.Stopped:
 		fmt.Fprintln(streams.Err, "algospec: stopped")
 		err = console.StatusError{Status: console.ExitInterrupted, Err: console.ErrTold}
@@ -47,8 +57,8 @@ func (c *Run) conclude(ctx context.Context, streams console.Streams, data *stage
 	return err
 }
 
-// ended is the exit status of a failure.
-func ended(failed *platform.FailedError) error {
+// statusOf is the exit status of a failure.
+func statusOf(failed *platform.FailedError) error {
 	status := console.ExitFailure
 	if strings.HasPrefix(failed.Reason, "ClientError: ") {
 		status = console.ExitUsage

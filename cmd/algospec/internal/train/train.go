@@ -17,6 +17,7 @@ import (
 	"github.com/algospec/algospec/cmd/algospec/internal/console"
 	"github.com/algospec/algospec/platform"
 	"github.com/algospec/algospec/platform/api"
+	"github.com/algospec/algospec/platform/picture"
 )
 
 // Run is the command line.
@@ -33,6 +34,7 @@ type Run struct {
 	InputMode      string            `enum:",File,Pipe,FastFile" default:"" placeholder:"MODE" help:"TrainingInputMode: File (default), Pipe or FastFile."`
 	Output         string            `short:"o" placeholder:"PATH" help:"Where PATH/<job>/output/model.tar.gz goes: s3://bucket/prefix, or a directory here (.)."`
 	ModelOut       string            `placeholder:"FILE" help:"Copy the model to this file, too."`
+	Pictures       string            `placeholder:"DIR" help:"Where pictures of the results go, as SVG (beside a model that comes here)."`
 	InstanceCount  int32             `short:"n" placeholder:"N" help:"How many hosts (1)."`
 	MaxRuntime     time.Duration     `placeholder:"TIME" help:"Stop the job after so much training (24h)."`
 	Grace          time.Duration     `placeholder:"TIME" help:"How long a job that is told to stop has before it is killed (2m)."`
@@ -54,6 +56,8 @@ content-type=text/csv, compression=Gzip, wrapper=RecordIO, shuffle=SEED, attribu
 Data in S3 are read, and the model is written, with the AWS configuration of the environment. Files and directories here
 are copied into an S3 server of this process, so that they reach the algorithm in every mode and shard as from S3;
 files whose names begin with a dot are left out.
+
+What a job describes with Job.SavePictures, as the built-in algorithms do, and metrics of several values are drawn.
 
 The exit status is 0 when the job completed, 2 when its description or its data are at fault, 130 after Ctrl-C, which
 stops the job and keeps what it had saved, and 1 when it failed or ran into a limit.`
@@ -99,9 +103,11 @@ func (c *Run) Run(ctx context.Context, streams console.Streams) error {
 		return atFault(err)
 	}
 	f := newFollower(streams, &job, c.Quiet)
+	var curves picture.Curves
+	job.Metric = curves.Add
 	result, err := platform.Run(ctx, job)
 	f.done()
-	return c.conclude(ctx, streams, data, result, err)
+	return c.conclude(ctx, streams, data, ended{job.Name, result, err, &curves})
 }
 
 // options are those of a service that would run the job.
