@@ -153,9 +153,16 @@ func (r *rowReader) width() (int, error) {
 	case found != r.FeatureDim && r.MaxColumns == 0:
 		return 0, fmt.Errorf("%d features, want %d", found, r.FeatureDim)
 	case r.MaxColumns > 0 && found > r.MaxColumns:
-		return 0, fmt.Errorf("%d features, more than the %d that the algorithm takes", found, r.MaxColumns)
+		return 0, &WidthError{found, r.MaxColumns}
 	}
 	return found, nil
+}
+
+// A WidthError says that rows have more columns than Batching.MaxColumns.
+type WidthError struct{ Columns, Limit int }
+
+func (e *WidthError) Error() string {
+	return fmt.Sprintf("%d features, more than the %d that the algorithm takes", e.Columns, e.Limit)
 }
 
 // found returns how many columns the first record has.

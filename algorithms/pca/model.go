@@ -3,24 +3,42 @@ package pca
 import (
 	"fmt"
 	"io"
+	"math"
 
-	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas32"
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/algospec/algospec/algorithms/ndarray"
 )
 
 // A Model is k components of d features, as the model file model_algo-1 holds them
-// (builtin-algorithms, 2.3). Regular mode orders components by ascending singular value: the
-// first principal component is the last column.
+// (builtin-algorithms, 2.3). Regular mode orders components by ascending singular value, so that the
+// first principal component is the last column; randomized mode by descending.
 type Model struct {
 	S    []float32      // k singular values of the data, centred when Mean is there; not divided by the number of rows
 	V    blas32.General // d×k; column j is component j, of length 1, its largest entry positive
 	Mean []float32      // d column means; nil when the mean was not subtracted
+
+	// What the model file does not hold is 0 in a model that was read.
+	Rows         int64   // rows that were learned from
+	TotalSquares float64 // Σ‖x−Mean‖² over them; the squares of all d singular values together
 }
 
-func newModel(d, k int, mean []float64) *Model {
-	m := &Model{S: make([]float32, k), V: blas32.General{Rows: d, Cols: k, Stride: k, Data: make([]float32, d*k)}}
+// newModel returns the model of k singular values, descending, and their vectors, the columns of a d×k matrix.
+func newModel(values []float64, vectors *mat.Dense, mean []float64, n, total float64, ascending bool) *Model {
+	d, k := vectors.Dims()
+	m := &Model{S: make([]float32, k), V: general(d, k), Rows: int64(n), TotalSquares: total}
+	for rank, value := range values {
+		column := rank
+		if ascending {
+			column = k - 1 - rank
+		}
+		m.S[column] = float32(value)
+		sign := direction(vectors.ColView(rank))
+		for i := range d {
+			m.V.Data[i*k+column] = float32(sign * vectors.At(i, rank))
+		}
+	}
 	if mean != nil {
 		m.Mean = make([]float32, d)
 		for j, x := range mean {
@@ -28,6 +46,17 @@ func newModel(d, k int, mean []float64) *Model {
 		}
 	}
 	return m
+}
+
+// direction returns the sign that makes the vector's largest entry positive.
+func direction(v mat.Vector) float64 {
+	largest := 0.0
+	for i := range v.Len() {
+		if x := v.AtVec(i); math.Abs(x) > math.Abs(largest) {
+			largest = x
+		}
+	}
+	return math.Copysign(1, largest)
 }
 
 // WriteTo writes the model file: an MXNet NDArray file of s, v and mean.
@@ -87,22 +116,4 @@ func readFloats(file *ndarray.File, name string) ([]float32, []int, error) {
 		return nil, nil, fmt.Errorf("pca: %w", err)
 	}
 	return data, a.Shape(), nil
-}
-
-// Project writes the projections of the rows of x, n×d, to dst, n×k: (x−mean)·v, in the order of
-// the model's components (builtin-algorithms, 2.4). It panics where the shapes do not match.
-func (m *Model) Project(dst, x blas32.General) {
-	if x.Cols != m.V.Rows || dst.Cols != m.V.Cols || dst.Rows != x.Rows {
-		panic(fmt.Sprintf("pca: project %d×%d onto %d×%d into %d×%d", x.Rows, x.Cols, m.V.Rows, m.V.Cols, dst.Rows, dst.Cols))
-	}
-	if m.Mean != nil {
-		centred := blas32.General{Rows: x.Rows, Cols: x.Cols, Stride: x.Cols, Data: make([]float32, x.Rows*x.Cols)}
-		for i := range x.Rows {
-			for j, mean := range m.Mean {
-				centred.Data[i*x.Cols+j] = x.Data[i*x.Stride+j] - mean
-			}
-		}
-		x = centred
-	}
-	blas32.Gemm(blas.NoTrans, blas.NoTrans, 1, x, m.V, 0, dst)
 }

@@ -2,200 +2,173 @@ package pca
 
 import (
 	"context"
-	"errors"
 	"math"
 
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/algospec/algospec"
 	"github.com/algospec/algospec/algorithms"
+	"github.com/algospec/algospec/algorithms/compute"
 	"github.com/algospec/algospec/cluster"
 )
 
-// maxFeatures bounds the d×d matrix of regular mode to 8 GiB.
+// maxFeatures bounds the d×d matrix of regular mode to 8 GiB, and what the engine holds to as much.
 const maxFeatures = 1 << 15
 
-// blockRows is how many rows are widened to float64 and multiplied at a time: few enough that a
-// block stays in the cache.
-const blockRows = 128
-
 // A scatter is the statistic of regular mode: the count, the sum and the sum of outer products of
-// rows, all in float64 and about a pilot near the mean, so that data far from zero do not cancel.
+// rows, in float64 and about a pilot near the mean, so that data far from zero do not cancel.
 type scatter struct {
 	d     int
 	n     float64
 	pilot []float64
 	sum   []float64     // Σ(x−pilot)
 	outer *mat.SymDense // Σ(x−pilot)(x−pilot)ᵀ
-	block []float64
+	gram  compute.Gram  // empty between batches; nil before the first
 }
 
 // observe adds the batch's rows. It returns context.Cause(ctx) once ctx is done.
 func (s *scatter) observe(ctx context.Context, b *algorithms.Batch) error {
+	x := compute.Of(b)
 	if s.outer == nil {
-		s.init(b)
+		s.alloc(x.Cols())
+		copy(s.pilot, pilotOf(x))
 	}
-	if b.X.Cols != s.d {
-		return algospec.ClientErrorf("channel train: %d features, where the snapshot that the job goes on from has %d", b.X.Cols, s.d)
+	if x.Cols() != s.d {
+		return algospec.ClientErrorf("channel train: %d features, where the snapshot that the job goes on from has %d", x.Cols(), s.d)
 	}
-	for i := 0; i < b.Rows(); i += blockRows {
+	if s.gram == nil {
+		s.gram = compute.Default().NewGram(s.narrow())
+	}
+	// So many rows that the engine is busy for a second or so, after which the context has its say.
+	step := max(256, 1<<32/(s.d*s.d))
+	for i := 0; i < x.Rows(); i += step {
 		if ctx.Err() != nil {
+			s.gram = nil
 			return context.Cause(ctx)
 		}
-		rows := min(blockRows, b.Rows()-i)
-		block := blas64.General{Rows: rows, Cols: s.d, Stride: s.d, Data: s.block[:rows*s.d]}
-		for r := range rows {
-			s.widen(block.Data[r*s.d:][:s.d], b.Row(i+r))
-		}
-		blas64.Syrk(blas.Trans, 1, block, 1, s.outer.RawSymmetric())
+		s.gram.Add(rowsOf(x, i, min(i+step, x.Rows())))
 	}
-	s.n += float64(b.Rows())
+	// After each batch, so that the sums are the same bits wherever snapshots are taken.
+	s.n += float64(s.gram.Sums(s.sum, s.outer.RawSymmetric().Data))
 	return nil
 }
 
-// init takes the mean of the first batch for the pilot.
-func (s *scatter) init(b *algorithms.Batch) {
-	s.alloc(b.X.Cols)
-	b.ColumnSums(s.pilot)
-	for j := range s.pilot {
-		s.pilot[j] /= float64(b.Rows())
+// narrow returns the pilot as float32 and moves the sums there, which is nowhere for a pilot of pilotOf.
+func (s *scatter) narrow() []float32 {
+	narrow, exact := make([]float32, s.d), make([]float64, s.d)
+	for j, p := range s.pilot {
+		narrow[j] = float32(p)
+		exact[j] = float64(narrow[j])
 	}
+	if !floats.Equal(exact, s.pilot) {
+		s.moveTo(exact)
+	}
+	return narrow
 }
 
 // alloc makes the statistic of no rows of d features.
 func (s *scatter) alloc(d int) {
 	s.d = d
-	s.pilot = make([]float64, s.d)
-	s.sum = make([]float64, s.d)
-	s.outer = mat.NewSymDense(s.d, nil)
-	s.block = make([]float64, blockRows*s.d)
+	s.pilot = make([]float64, d)
+	s.sum = make([]float64, d)
+	s.outer = mat.NewSymDense(d, nil)
 }
 
-// widen writes x−pilot to dst and adds it to the sum.
-func (s *scatter) widen(dst []float64, x []float32) {
-	pilot, sum := s.pilot[:len(dst)], s.sum[:len(dst)]
-	for j, xj := range x[:len(dst)] {
-		v := float64(xj) - pilot[j]
-		dst[j] = v
-		sum[j] += v
-	}
-}
+func (s *scatter) shape() (rows float64, columns int) { return s.n, s.d }
 
-var errNoRecords = algospec.ClientErrorf("channel train: no record in it")
-
-// reduce sums the statistics of all hosts and returns the number of rows, their mean, and the
-// scatter about it: Σ(x−mean)(x−mean)ᵀ. All hosts get the same bits.
-func (s *scatter) reduce(ctx context.Context, hosts *cluster.Cluster) (n float64, mean []float64, outer *mat.SymDense, err error) {
-	d, err := commonWidth(ctx, s.d, hosts)
-	if err != nil {
-		return 0, nil, nil, err
-	}
-	if s.outer == nil { // no row came to this host
-		s.alloc(d)
-	}
+// reduce replaces the statistic by that of all hosts, about their mean. All hosts get the same bits.
+func (s *scatter) reduce(ctx context.Context, hosts *cluster.Cluster) error {
 	// Each host knows its mean to the last bit only about its own pilot, so the means come first
 	// and the scatters are moved to the common one before they are added (Chan et al. 1983).
-	totals := make([]float64, s.d+1)
-	totals[s.d] = s.n
-	for j := range s.d {
-		totals[j] = s.n*s.pilot[j] + s.sum[j]
-	}
+	totals := append(s.weightedMean(), s.n)
 	if err := hosts.AllReduce(ctx, totals); err != nil {
-		return 0, nil, nil, err
+		return err
 	}
-	n = totals[s.d]
-	mean = totals[:s.d]
-	for j := range mean {
-		mean[j] /= n
-	}
+	n, mean := totals[s.d], totals[:s.d:s.d]
+	floats.Scale(1/n, mean)
 	s.moveTo(mean)
 	if err := hosts.AllReduce(ctx, s.outer.RawSymmetric().Data); err != nil {
-		return 0, nil, nil, err
+		return err
 	}
-	return n, mean, s.outer, nil
+	s.n = n
+	clear(s.sum)
+	return nil
 }
 
-// commonWidth returns how many features the rows of all hosts have, where this one's have d; 0 is of
-// a host without rows.
-func commonWidth(ctx context.Context, d int, hosts *cluster.Cluster) (int, error) {
-	widths := make([]float64, hosts.Size())
-	widths[hosts.Rank()] = float64(d)
-	if err := hosts.AllReduce(ctx, widths); err != nil {
-		return 0, err
+// weightedMean returns Σx.
+func (s *scatter) weightedMean() []float64 {
+	total := make([]float64, s.d)
+	for j := range total {
+		total[j] = s.n*s.pilot[j] + s.sum[j]
 	}
-	common := 0.0
-	for rank, width := range widths {
-		switch {
-		case common == 0:
-			common = width
-		case width != 0 && width != common:
-			return 0, algospec.ClientErrorf("channel train: the host of rank %d has %v features, and one before it %v", rank, width, common)
-		}
-	}
-	if common == 0 {
-		return 0, errNoRecords
-	}
-	return int(common), nil
+	return total
 }
 
-// moveTo makes outer the scatter about center: with e = center−pilot it is
+// merge adds the rows of o, which is used up.
+func (s *scatter) merge(other statistic) error {
+	o, ok := other.(*scatter)
+	if !ok || o.d != s.d {
+		return errOtherStatistic
+	}
+	if o.n == 0 {
+		return nil
+	}
+	mean := s.weightedMean()
+	floats.Add(mean, o.weightedMean())
+	floats.Scale(1/(s.n+o.n), mean)
+	s.moveTo(mean)
+	o.moveTo(mean)
+	s.outer.AddSym(s.outer, o.outer)
+	floats.Add(s.sum, o.sum)
+	s.n += o.n
+	s.gram = nil
+	return nil
+}
+
+// moveTo makes center the pilot: with e = center−pilot, outer becomes
 // Σ(x−pilot)(x−pilot)ᵀ − sum eᵀ − e sumᵀ + n e eᵀ.
 func (s *scatter) moveTo(center []float64) {
 	e := make([]float64, s.d)
 	for j := range e {
 		e[j] = center[j] - s.pilot[j]
 	}
+	outer := s.outer.RawSymmetric()
 	for i := range s.d {
+		row := outer.Data[i*outer.Stride:][:s.d]
+		a, b := e[i], s.sum[i]-s.n*e[i]
 		for j := i; j < s.d; j++ {
-			s.outer.SetSym(i, j, s.outer.At(i, j)-s.sum[i]*e[j]-e[i]*s.sum[j]+s.n*e[i]*e[j])
+			row[j] -= a*s.sum[j] + b*e[j]
 		}
 	}
+	for j := range e {
+		s.sum[j] -= s.n * e[j]
+	}
+	s.pilot = append([]float64(nil), center...)
+	s.gram = nil
 }
 
-// solve returns the model of the k largest components, and the share of the variance that they
-// explain; 1 when there is none to explain.
-func solve(n float64, mean []float64, outer *mat.SymDense, p Params) (*Model, float64, error) {
-	d, k := len(mean), p.NumComponents
+// solve returns the model of the k largest components.
+func (s *scatter) solve(p Params) (*Model, error) {
+	mean := s.weightedMean()
+	floats.Scale(1/s.n, mean)
+	s.moveTo(mean)
+	outer := mat.NewSymDense(s.d, nil)
+	outer.CopySym(s.outer)
 	if !p.SubtractMean {
-		outer.SymRankOne(outer, n, mat.NewVecDense(d, mean)) // Σxxᵀ
+		outer.SymRankOne(outer, s.n, mat.NewVecDense(s.d, mean)) // Σxxᵀ
 		mean = nil
 	}
-	var eigen mat.EigenSym
-	if !eigen.Factorize(outer, true) {
-		return nil, 0, errors.New("pca: the eigendecomposition did not converge")
+	total := 0.0
+	for j := range s.d {
+		total += max(0, outer.At(j, j))
 	}
-	values := eigen.Values(nil) // ascending, as the columns of the model are
-	var vectors mat.Dense
-	eigen.VectorsTo(&vectors)
-	for j := range values {
-		values[j] = max(values[j], 0) // rounding can leave a zero slightly negative
+	if math.IsInf(total, 0) || math.IsNaN(total) {
+		return nil, algospec.ClientErrorf("channel train: the features are so large that the sum of their squares is %v", total)
 	}
-	explained := 1.0
-	if total := floats.Sum(values); total > 0 {
-		explained = floats.Sum(values[d-k:]) / total
+	values, vectors, err := decompose(outer, p.NumComponents)
+	if err != nil {
+		return nil, err
 	}
-	m := newModel(d, k, mean)
-	for j := range k {
-		from := d - k + j
-		m.S[j] = float32(math.Sqrt(values[from]))
-		sign := direction(vectors.ColView(from))
-		for i := range d {
-			m.V.Data[i*k+j] = float32(sign * vectors.At(i, from))
-		}
-	}
-	return m, explained, nil
-}
-
-// direction returns the sign that makes the vector's largest entry positive.
-func direction(v mat.Vector) float64 {
-	largest := 0.0
-	for i := range v.Len() {
-		if x := v.AtVec(i); math.Abs(x) > math.Abs(largest) {
-			largest = x
-		}
-	}
-	return math.Copysign(1, largest)
+	return newModel(values, vectors, mean, s.n, total, !p.randomized()), nil
 }

@@ -18,17 +18,17 @@ import (
 	"github.com/algospec/algospec/recordio"
 )
 
-type statistic struct {
+type totals struct {
 	n     float64
 	mean  []float64
 	outer *mat.SymDense
 }
 
 // reduced returns what each host has after the reduction of the shards.
-func reduced(t *testing.T, shards [][][]float32) []statistic {
+func reduced(t *testing.T, shards [][][]float32) []totals {
 	t.Helper()
 	hosts := cluster.Loopback(len(shards))
-	results := make([]statistic, len(shards))
+	results := make([]totals, len(shards))
 	var wait sync.WaitGroup
 	for rank, rows := range shards {
 		var data bytes.Buffer
@@ -40,14 +40,15 @@ func reduced(t *testing.T, shards [][][]float32) []statistic {
 		p := Params{Batching: algorithms.Batching{FeatureDim: 6, MiniBatchSize: 64}, NumComponents: 2, Epochs: 1}
 		train := &channel.Channel{Name: "train", Source: channel.Memory(data.Bytes())}
 		job := &algospec.Job{Channels: map[string]*channel.Channel{"train": train}}
-		run := training{job: job, p: p, report: algorithms.NewReport(job, "PCA", hyperparams.Map{})}
+		run := training{job: job, p: p, report: algorithms.NewReport(job, "PCA", hyperparams.Map{}), learned: NewLearner(p)}
 		require.NoError(t, run.observe(t.Context(), t.Context()))
 		wait.Go(func() {
-			r := &results[rank]
-			var err error
-			if r.n, r.mean, r.outer, err = run.stats.reduce(t.Context(), &hosts[rank]); err != nil {
+			if err := run.learned.reduce(t.Context(), &hosts[rank]); err != nil {
 				t.Error(err)
+				return
 			}
+			s := run.learned.stat.(*scatter)
+			results[rank] = totals{s.n, s.pilot, s.outer}
 		})
 	}
 	wait.Wait()

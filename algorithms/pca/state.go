@@ -41,16 +41,17 @@ func (s *scatter) ReadFrom(r io.Reader) (int64, error) {
 	}
 	var read scatter
 	if d > 0 {
+		pilot, sum, triangle := in.grow(d), in.grow(d), in.grow(d*(d+1)/2)
+		if in.err != nil {
+			return in.n, in.err
+		}
 		read.alloc(d)
 		read.n = head[2]
-		in.read(read.pilot)
-		in.read(read.sum)
+		copy(read.pilot, pilot)
+		copy(read.sum, sum)
 		for i := range d {
-			in.read(read.triangle(i))
+			triangle = triangle[copy(read.triangle(i), triangle):]
 		}
-	}
-	if in.err != nil {
-		return in.n, in.err
 	}
 	*s = read
 	return in.n, nil
@@ -109,4 +110,15 @@ func (r *numberReader) read(numbers []float64) {
 	for i := range numbers {
 		numbers[i] = math.Float64frombits(binary.LittleEndian.Uint64(r.bytes[8*i:]))
 	}
+}
+
+// grow reads n numbers into memory that grows with what arrives, not with what a head claims.
+func (r *numberReader) grow(n int) []float64 {
+	var numbers []float64
+	for len(numbers) < n && r.err == nil {
+		begin := len(numbers)
+		numbers = append(numbers, make([]float64, min(n-begin, 1<<13))...)
+		r.read(numbers[begin:])
+	}
+	return numbers
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/algospec/algospec"
@@ -23,16 +25,24 @@ const ModelFile = "model_algo-1"
 // goes on from there: its model is the same, bit for bit. A job that is stopped saves the model of the
 // records read so far.
 func Train(ctx context.Context, job *algospec.Job, p Params) error {
-	t := &training{job: job, p: p, began: time.Now()}
+	t := &training{job: job, p: p, began: time.Now(), learned: NewLearner(p)}
 	t.report = algorithms.NewReport(job, "PCA", hyperparams.Defaults[Params]())
 	t.report.Infof("Create Store: local")
 	t.report.Infof("Number of GPUs being used: 0")
-	t.report.Infof("The default executor is <PCAExecutor on cpu(0)>.")
+	t.report.Infof("The default executor is %s.", p.executor())
 
 	// A host that has little to read, or nothing, would wait for the others' reading otherwise.
 	if err := job.Cluster.Connect(ctx); err != nil {
 		return err
 	}
+	var err error
+	if t.before, err = readModelChannel(ctx, job, p); err != nil {
+		return err
+	}
+	if t.before != nil {
+		t.report.Infof("Going on from a model of %d records.", t.before.Rows())
+	}
+	t.setUp = time.Now()
 	// What has been read is worth a model, which a stop does not keep from being saved.
 	save, cancel := job.SaveContext(ctx)
 	defer cancel()
@@ -50,7 +60,7 @@ func Train(ctx context.Context, job *algospec.Job, p Params) error {
 	if err := score(ctx, job, model, p, t.report); err != nil {
 		return err
 	}
-	t.report.Done()
+	t.report.DoneAfter(t.setUp)
 	return nil
 }
 
@@ -60,18 +70,21 @@ type training struct {
 	p      Params
 	report *algorithms.Report
 	began  time.Time
-	stats  scatter
+	setUp  time.Time
+
+	learned *Learner
+	before  *Learner // what an earlier job has learned, on the leader; nil where there was none
 }
 
 // observe sums the statistics of the channel train, or of what a stop leaves of it.
 func (t *training) observe(ctx, save context.Context) error {
-	snapshots, err := algorithms.Resume(ctx, t.job, &t.stats, algorithms.SnapshotOptions{Alone: true})
+	snapshots, err := algorithms.Resume(ctx, t.job, t.learned, algorithms.SnapshotOptions{Alone: true})
 	if err != nil {
 		return err
 	}
 	err = t.read(ctx, save, snapshots)
 	if stopped(ctx) && errors.Is(err, algospec.ErrStopped) {
-		t.report.Infof("Stopped after %v records. The model is of these.", t.stats.n)
+		t.report.Infof("Stopped after %d records. The model is of these.", t.learned.Rows())
 		err = snapshots.Final(save)
 	}
 	return cmp.Or(err, snapshots.Close(save))
@@ -79,8 +92,7 @@ func (t *training) observe(ctx, save context.Context) error {
 
 // read reads the channel train from where the snapshots end.
 func (t *training) read(ctx, save context.Context, snapshots *algorithms.Snapshots) error {
-	batching := t.p.Batching
-	batching.MaxColumns = maxFeatures
+	batching := t.p.batching()
 	train := t.job.Channel("train")
 	from := snapshots.Position(train.Name)
 	pass := algorithms.Pass{Began: time.Now(), Records: from.Records, Batches: snapshots.Step(), Bytes: from.Bytes, Before: from.Records}
@@ -89,14 +101,14 @@ func (t *training) read(ctx, save context.Context, snapshots *algorithms.Snapsho
 	}
 	for batch, err := range algorithms.BatchesFrom(ctx, train, batching, from) {
 		if err != nil {
-			return err
+			return t.p.hint(err)
 		}
 		if pass.Records == pass.Before {
 			if err := t.greet(batch); err != nil {
 				return err
 			}
 		}
-		if err := t.stats.observe(save, batch); err != nil { // to the end of the batch
+		if err := t.learned.Observe(save, batch); err != nil { // to the end of the batch
 			return err
 		}
 		pass.Add(batch)
@@ -110,14 +122,17 @@ func (t *training) read(ctx, save context.Context, snapshots *algorithms.Snapsho
 
 // greet compares the hyperparameters with the first batch.
 func (t *training) greet(batch *algorithms.Batch) error {
-	d := batch.X.Cols
+	d := max(batch.X.Cols, batch.S.Cols)
 	t.report.Infof("%d feature(s) found in 'data'.", d)
-	t.report.Infof("<PCAExecutor on cpu(0)> is assigned to batch slice from 0 to %d.", t.p.MiniBatchSize-1)
+	t.report.Infof("%s is assigned to batch slice from 0 to %d.", t.p.executor(), t.p.MiniBatchSize-1)
 	if d != t.p.FeatureDim {
 		t.report.Warnf("The data have %d features where feature_dim is %d. Using %d.", d, t.p.FeatureDim, d)
 	}
-	if t.p.NumComponents > d {
-		return algospec.ClientErrorf("hyperparameter num_components: %d: more than the %d features of the data", t.p.NumComponents, d)
+	if t.p.randomized() && t.p.sketchRows() > d {
+		t.report.Warnf("The total number of components and extra components should be less than the number of features.")
+	}
+	if before := t.before; before != nil && before.columns() != d {
+		return algospec.ClientErrorf("channel %s: a model of %d features, and the data have %d", modelChannel, before.columns(), d)
 	}
 	t.report.Timing("initialize.time", t.began)
 	return nil
@@ -127,24 +142,63 @@ func (t *training) greet(batch *algorithms.Batch) error {
 // what it is worth. The model comes before its score, so that a stop in between costs no model.
 func (t *training) solve(ctx context.Context) (*Model, error) {
 	began := time.Now()
-	n, mean, outer, err := t.stats.reduce(ctx, &t.job.Cluster)
-	if err != nil {
+	if err := t.together(ctx); err != nil {
 		return nil, &noStatisticError{err}
 	}
-	model, explained, err := solve(n, mean, outer, t.p)
+	model, err := t.learned.Model()
 	if err != nil {
 		return nil, err
 	}
 	t.report.Timing("finalize.time", began)
 	if t.job.Cluster.Leader() {
-		t.report.Quality("train explained_variance", "score", explained)
-		began = time.Now()
-		if err := t.job.Model.Save(ModelFile, model); err != nil {
-			return nil, err
-		}
-		t.report.Timing("model.serialize.time", began)
+		return model, t.save(model)
 	}
 	return model, nil
+}
+
+// together puts together what all hosts have learned, and an earlier job.
+func (t *training) together(ctx context.Context) error {
+	if t.before != nil {
+		if err := t.learned.Merge(t.before); err != nil {
+			return algospec.ClientErrorf("channel %s: %w", modelChannel, err)
+		}
+	}
+	return t.learned.reduce(ctx, &t.job.Cluster)
+}
+
+// save saves the model and what else the job leaves.
+func (t *training) save(model *Model) error {
+	t.report.Quality("train explained_variance", "score", model.explained())
+	explained := model.Explained()
+	t.report.Infof("explained variance ratio of the largest components: %s", ratios(explained.Ratio))
+	began := time.Now()
+	if err := t.job.Model.Save(ModelFile, model); err != nil {
+		return err
+	}
+	t.report.Timing("model.serialize.time", began)
+	if t.job.Output != "" {
+		if err := t.job.Output.Save(ExplainedFile, algospec.JSON(explained)); err != nil {
+			return err
+		}
+	}
+	if !t.p.SaveState {
+		return nil
+	}
+	began = time.Now()
+	if err := t.job.Model.Save(StateFile, state{t.learned}); err != nil {
+		return err
+	}
+	t.report.Timing("state.serialize.time", began)
+	return nil
+}
+
+// ratios prints the first of many ratios.
+func ratios(all []float64) string {
+	var text []string
+	for _, ratio := range all[:min(len(all), 20)] {
+		text = append(text, strconv.FormatFloat(ratio, 'g', 6, 64))
+	}
+	return strings.Join(text, ", ")
 }
 
 // A noStatisticError says why the hosts have no statistic of all data.
