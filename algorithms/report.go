@@ -108,7 +108,7 @@ func (p *Pass) Add(b *Batch) {
 func (r *Report) Pass(channel string, p Pass, epoch, epochs int) {
 	now := time.Now()
 	took := now.Sub(p.Began)
-	r.println(fmt.Sprintf("[%s] [tensorio] [info] epoch_stats=%s", now.Format("2006-01-02 15:04:05.000"), pythonJSON(struct {
+	r.println(fmt.Sprintf("[%s] [tensorio] [info] epoch_stats=%s", now.Format("2006-01-02 15:04:05.000"), PythonJSON(struct {
 		DataPipeline string `json:"data_pipeline"`
 		Epoch        int    `json:"epoch"`
 		Duration     int64  `json:"duration"` // ms
@@ -117,16 +117,43 @@ func (r *Report) Pass(channel string, p Pass, epoch, epochs int) {
 	}{"/opt/ml/input/data/" + channel, epoch, took.Milliseconds(), p.Batches, p.Bytes})))
 	r.Metrics(p.Began, Dimensions{}, map[string]float64{"epochs": float64(epochs), "update.time": milliseconds(took)})
 	r.Progress(epoch+1, epochs)
-	r.Metrics(p.Began, Dimensions{Epoch: &epoch, Meta: "training_data_iter"}, map[string]float64{
-		"Total Records Seen":                 float64(p.Records),
-		"Total Batches Seen":                 float64(p.Batches),
-		"Max Records Seen Between Resets":    float64(p.Records),
-		"Max Batches Seen Between Resets":    float64(p.Batches),
-		"Reset Count":                        1,
-		"Number of Records Since Last Reset": float64(p.Records),
-		"Number of Batches Since Last Reset": float64(p.Batches),
+	r.Seen(p.Began, Dimensions{Epoch: &epoch, Meta: "training_data_iter"}, Seen{
+		Records: p.Records, Batches: p.Batches, MaxRecords: p.Records, MaxBatches: p.Batches, Resets: 1, LastRecords: p.Records, LastBatches: p.Batches,
 	})
-	r.Infof("#throughput_metric: host=%s, train throughput=%v records/second", r.Host, float64(p.Records-p.Before)/took.Seconds())
+	r.Throughput(p)
+}
+
+// Throughput prints how fast the pass was.
+func (r *Report) Throughput(p Pass) {
+	r.Infof("#throughput_metric: host=%s, train throughput=%v records/second", r.Host, float64(p.Records-p.Before)/time.Since(p.Began).Seconds())
+}
+
+// Seen counts what an iterator over a channel has read, in all its passes, each of which ends in a reset.
+type Seen struct {
+	Records, Batches         int64
+	MaxRecords, MaxBatches   int64 // of one pass
+	Resets                   int64
+	LastRecords, LastBatches int64 // of the last pass
+}
+
+// Add counts a pass that is over.
+func (s *Seen) Add(p Pass) {
+	s.Records, s.Batches, s.Resets = s.Records+p.Records, s.Batches+p.Batches, s.Resets+1
+	s.MaxRecords, s.MaxBatches = max(s.MaxRecords, p.Records), max(s.MaxBatches, p.Batches)
+	s.LastRecords, s.LastBatches = p.Records, p.Batches
+}
+
+// Seen prints the counts of an iterator, whose name is in the dimension Meta.
+func (r *Report) Seen(began time.Time, d Dimensions, s Seen) {
+	r.Metrics(began, d, map[string]float64{
+		"Total Records Seen":                 float64(s.Records),
+		"Total Batches Seen":                 float64(s.Batches),
+		"Max Records Seen Between Resets":    float64(s.MaxRecords),
+		"Max Batches Seen Between Resets":    float64(s.MaxBatches),
+		"Reset Count":                        float64(s.Resets),
+		"Number of Records Since Last Reset": float64(s.LastRecords),
+		"Number of Batches Since Last Reset": float64(s.LastBatches),
+	})
 }
 
 // Timing prints a #metrics line with the milliseconds since began.
@@ -144,6 +171,7 @@ func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Mi
 // Dimensions are the optional dimensions of a #metrics line.
 type Dimensions struct {
 	Epoch *int   `json:"epoch,omitempty"`
+	Model *int   `json:"model,omitempty"` // of several that are trained side by side
 	Meta  string `json:"Meta,omitempty"`
 }
 
@@ -166,7 +194,7 @@ func (r *Report) Metrics(began time.Time, d Dimensions, values map[string]float6
 			metrics[name] = metric{x, 1, x, x}
 		}
 	}
-	r.println("#metrics " + pythonJSON(struct {
+	r.println("#metrics " + PythonJSON(struct {
 		StartTime, EndTime float64
 		Dimensions         dimensions
 		Metrics            map[string]metric
@@ -177,9 +205,9 @@ func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
 func unixSeconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
 
-// pythonJSON returns v's JSON with a blank after each comma and colon, as Python's encoder puts
+// PythonJSON returns v's JSON with a blank after each comma and colon, as Python's encoder puts
 // them and as people's regular expressions expect them.
-func pythonJSON(v any) string {
+func PythonJSON(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
 		panic(err) // of our own structs of numbers and strings

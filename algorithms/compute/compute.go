@@ -16,6 +16,8 @@ type Engine interface {
 	NewGram(pilot []float32) Gram
 	// NewCenters returns k×d centers, which are copied.
 	NewCenters(c blas32.General) Centers
+	// NewLinear returns the models of c, whose weights and biases are 0.
+	NewLinear(c LinearConfig) Linear
 	// Multiply adds x·b to c, or xᵀ·b where transposed.
 	Multiply(transposed bool, x Matrix, b, c blas32.General)
 }

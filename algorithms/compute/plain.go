@@ -26,6 +26,8 @@ func (plain) NewCenters(c blas32.General) Centers {
 	return p
 }
 
+func (e plain) NewLinear(c LinearConfig) Linear { return newLinear(e, c) }
+
 func (plain) Multiply(transposed bool, x Matrix, b, c blas32.General) {
 	rows, inner := x.Rows(), x.Cols()
 	if transposed {
