@@ -24,6 +24,7 @@ type Report struct {
 
 	println func(line string)
 	began   time.Time
+	final   hyperparams.Map
 }
 
 // NewReport returns a Report to the job's Stdout. It prints what a run begins with: the defaults,
@@ -36,6 +37,7 @@ func NewReport(job *algospec.Job, algorithm string, defaults hyperparams.Map) *R
 	final := hyperparams.Map{}
 	maps.Copy(final, defaults)
 	maps.Copy(final, job.HyperParameters)
+	r.final = final
 	r.println("Docker entrypoint called with argument(s): train")
 	r.Infof("Reading default configuration from %s: %s", algorithm, pythonMap(defaults))
 	r.Infof("Merging with provided configuration from /opt/ml/input/config/hyperparameters.json: %s", pythonMap(job.HyperParameters))
@@ -106,54 +108,14 @@ func (p *Pass) Add(b *Batch) {
 // Pass prints what the pass number epoch over a training channel was: the lines epoch_stats,
 // update.time, progress, record counts and throughput. It was pass epoch of epochs.
 func (r *Report) Pass(channel string, p Pass, epoch, epochs int) {
-	now := time.Now()
-	took := now.Sub(p.Began)
-	r.println(fmt.Sprintf("[%s] [tensorio] [info] epoch_stats=%s", now.Format("2006-01-02 15:04:05.000"), PythonJSON(struct {
-		DataPipeline string `json:"data_pipeline"`
-		Epoch        int    `json:"epoch"`
-		Duration     int64  `json:"duration"` // ms
-		NumExamples  int64  `json:"num_examples"`
-		NumBytes     int64  `json:"num_bytes"`
-	}{"/opt/ml/input/data/" + channel, epoch, took.Milliseconds(), p.Batches, p.Bytes})))
+	took := time.Since(p.Began)
+	r.EpochStats(channel, p, epoch)
 	r.Metrics(p.Began, Dimensions{}, map[string]float64{"epochs": float64(epochs), "update.time": milliseconds(took)})
 	r.Progress(epoch+1, epochs)
-	r.Seen(p.Began, Dimensions{Epoch: &epoch, Meta: "training_data_iter"}, Seen{
-		Records: p.Records, Batches: p.Batches, MaxRecords: p.Records, MaxBatches: p.Batches, Resets: 1, LastRecords: p.Records, LastBatches: p.Batches,
-	})
+	var counts Counts
+	counts.Add(p)
+	r.Counts(Dimensions{Epoch: &epoch, Meta: "training_data_iter"}, counts, p)
 	r.Throughput(p)
-}
-
-// Throughput prints how fast the pass was.
-func (r *Report) Throughput(p Pass) {
-	r.Infof("#throughput_metric: host=%s, train throughput=%v records/second", r.Host, float64(p.Records-p.Before)/time.Since(p.Began).Seconds())
-}
-
-// Seen counts what an iterator over a channel has read, in all its passes, each of which ends in a reset.
-type Seen struct {
-	Records, Batches         int64
-	MaxRecords, MaxBatches   int64 // of one pass
-	Resets                   int64
-	LastRecords, LastBatches int64 // of the last pass
-}
-
-// Add counts a pass that is over.
-func (s *Seen) Add(p Pass) {
-	s.Records, s.Batches, s.Resets = s.Records+p.Records, s.Batches+p.Batches, s.Resets+1
-	s.MaxRecords, s.MaxBatches = max(s.MaxRecords, p.Records), max(s.MaxBatches, p.Batches)
-	s.LastRecords, s.LastBatches = p.Records, p.Batches
-}
-
-// Seen prints the counts of an iterator, whose name is in the dimension Meta.
-func (r *Report) Seen(began time.Time, d Dimensions, s Seen) {
-	r.Metrics(began, d, map[string]float64{
-		"Total Records Seen":                 float64(s.Records),
-		"Total Batches Seen":                 float64(s.Batches),
-		"Max Records Seen Between Resets":    float64(s.MaxRecords),
-		"Max Batches Seen Between Resets":    float64(s.MaxBatches),
-		"Reset Count":                        float64(s.Resets),
-		"Number of Records Since Last Reset": float64(s.LastRecords),
-		"Number of Batches Since Last Reset": float64(s.LastBatches),
-	})
 }
 
 // Timing prints a #metrics line with the milliseconds since began.

@@ -7,7 +7,7 @@ import "gonum.org/v1/gonum/blas/blas32"
 // a bias; z = x·W + bias. The weights, the moments and the sums live in the engine. A step is
 //
 //	linear.Gradient(x, labels, nil)
-//	linear.Update(1/float64(rows), rates)
+//	linear.Update(1/float64(rows), rates, 0)
 //
 // with, on several hosts, Sums, the hosts' collective, and SetSums in between.
 type Linear interface {
@@ -22,9 +22,10 @@ type Linear interface {
 	// SetSums replaces the sums.
 	SetSums(src []float64)
 	// Update moves the weights against the gradient, multiplied by scale: by the rate of each model, and the biases by
-	// BiasRate times that. It returns the loss of each model as Sums has it, valid until the next call, and forgets the sums.
-	Update(scale float64, rates []float64) (losses []float64)
-	// Scores writes z of the rows of x to dst, n×columns.
+	// BiasRate times that. Then it moves the averages, where there are any, by this share of the way to the weights. It returns
+	// the loss of each model as Sums has it, valid until the next call, and forgets the sums.
+	Update(scale float64, rates []float64, average float64) (losses []float64)
+	// Scores writes z of the rows of x to dst, n×columns, by the averages where there are any, and else the weights.
 	Scores(x Matrix, dst blas32.General)
 	// State writes the weights and moments to s, whose memory is used again where it is large enough.
 	State(s *LinearState)
@@ -45,6 +46,7 @@ type LinearConfig struct {
 	Beta1, Beta2 float64 // of Adam; Beta2 of RMSProp, too
 	Momentum     float64 // of SGD
 
+	Average  bool    // keep averages of the weights
 	NoBias   bool    // the biases stay as they are
 	BiasRate float64 // of the model's rate
 	// Shift is subtracted from each row of x, without making sparse rows dense; nil is 0.
@@ -64,6 +66,7 @@ type LinearState struct {
 	Weights []float32
 	First   []float32 // moment of Adam; the momentum of SGD; nil where the optimizer has none
 	Second  []float32 // moment of Adam and RMSProp; nil where the optimizer has none
+	Average []float32 // of the weights; nil where there is none
 }
 
 // A Loss is what a row costs, and its derivative by z (builtin-algorithms, 4.3). With e = z−y and t = 2y−1:

@@ -15,6 +15,7 @@ type cpuLinear struct {
 	columns int
 
 	w, first, second blas32.General // (d+1)×columns, the biases last
+	average          blas32.General // as w; no rows where there is none
 	grad             blas32.General // as w
 	losses           []float64      // of each model
 	done             []float64      // as Update returned them
@@ -39,6 +40,9 @@ func newLinear(e Engine, c LinearConfig) Linear {
 	}
 	if c.Optimizer == Adam || c.Optimizer == RMSProp {
 		l.second = l.matrix()
+	}
+	if c.Average {
+		l.average = l.matrix()
 	}
 	l.losses, l.done = make([]float64, len(c.Models)), make([]float64, len(c.Models))
 	l.column = make([]columnSettings, l.columns)
@@ -75,7 +79,7 @@ func (l *cpuLinear) Gradient(x Matrix, labels, weight []float32) {
 		panic(fmt.Sprintf("compute: %d labels and %d weights for %d rows", len(labels), len(weight), n))
 	}
 	z := l.scratch(n)
-	l.Scores(x, z)
+	l.scores(l.w, x, z)
 	l.lossKernel(z, labels, weight) // z is its derivative from here on
 	l.engine.Multiply(true, x, z, weights(l.grad))
 	gradient := make([]float32, l.columns)
@@ -106,16 +110,25 @@ func (l *cpuLinear) Scores(x Matrix, dst blas32.General) {
 	if dst.Cols != l.columns || dst.Rows != x.Rows() {
 		panic(fmt.Sprintf("compute: scores of %d rows by %d columns into %d×%d", x.Rows(), l.columns, dst.Rows, dst.Cols))
 	}
-	origin := slices.Clone(bias(l.w))
+	w := l.w
+	if l.Average {
+		w = l.average
+	}
+	l.scores(w, x, dst)
+}
+
+// scores writes x·w and the bias to z.
+func (l *cpuLinear) scores(w blas32.General, x Matrix, dst blas32.General) {
+	origin := slices.Clone(bias(w))
 	for j, s := range l.Shift {
-		for k, w := range l.w.Data[j*l.columns:][:l.columns] {
+		for k, w := range w.Data[j*l.columns:][:l.columns] {
 			origin[k] -= s * w
 		}
 	}
 	for i := range dst.Rows {
 		copy(dst.Data[i*dst.Stride:], origin)
 	}
-	l.engine.Multiply(false, x, weights(l.w), dst)
+	l.engine.Multiply(false, x, weights(w), dst)
 }
 
 func (l *cpuLinear) SumsLen() int { return len(l.grad.Data) + len(l.losses) }
@@ -134,7 +147,7 @@ func (l *cpuLinear) SetSums(src []float64) {
 	copy(l.losses, src[len(l.grad.Data):])
 }
 
-func (l *cpuLinear) Update(scale float64, rates []float64) []float64 {
+func (l *cpuLinear) Update(scale float64, rates []float64, average float64) []float64 {
 	for m, rate := range rates {
 		for k := range l.model(m) {
 			l.column[m*l.Outputs+k].rate = float32(rate)
@@ -150,6 +163,10 @@ func (l *cpuLinear) Update(scale float64, rates []float64) []float64 {
 			settings[k] = columnSettings{decay: settings[k].biasDecay, rate: settings[k].rate * float32(l.BiasRate)}
 		}
 		l.updateRow(d, float32(scale), settings)
+	}
+	share := float32(average)
+	for i, a := range l.average.Data {
+		l.average.Data[i] = a + share*(l.w.Data[i]-a)
 	}
 	clear(l.grad.Data)
 	copy(l.done, l.losses)
@@ -204,10 +221,11 @@ func (l *cpuLinear) State(s *LinearState) {
 	s.Weights = append(s.Weights[:0], l.w.Data...)
 	s.First = append(s.First[:0], l.first.Data...)
 	s.Second = append(s.Second[:0], l.second.Data...)
+	s.Average = append(s.Average[:0], l.average.Data...)
 }
 
 func (l *cpuLinear) SetState(s *LinearState) {
-	for _, pair := range [][2][]float32{{l.w.Data, s.Weights}, {l.first.Data, s.First}, {l.second.Data, s.Second}} {
+	for _, pair := range [][2][]float32{{l.w.Data, s.Weights}, {l.first.Data, s.First}, {l.second.Data, s.Second}, {l.average.Data, s.Average}} {
 		if len(pair[0]) != len(pair[1]) {
 			panic(fmt.Sprintf("compute: %d numbers for a state of %d", len(pair[1]), len(pair[0])))
 		}

@@ -16,7 +16,7 @@ const (
 )
 
 // Params are the hyperparameters (builtin-algorithms, 4.1). Those whose names begin with _ are for the platform, and without
-// effect, but for _tuning_objective_metric and _seed.
+// effect, but for _tuning_objective_metric, _average_weights and _seed.
 type Params struct {
 	PredictorType string                `hyperparameter:",required" enum:"binary_classifier,multiclass_classifier,regressor"`
 	NumClasses    int                   `default:"1" enum:"1" range:"[3,1e6]"` // of multiclass_classifier, which needs it
@@ -25,11 +25,11 @@ type Params struct {
 	Epochs        int                   `default:"15" range:"[1,)"`
 	NumModels     hyperparams.Auto[int] `range:"[1,)"`
 
-	Loss              hyperparams.Auto[string] `enum:"logistic,hinge_loss,softmax_loss,squared_loss,absolute_loss,eps_insensitive_squared_loss,eps_insensitive_absolute_loss,quantile_loss,huber_loss"`
-	Margin            float64                  `default:"1.0" range:"[0,)"`  // of hinge_loss
-	Quantile          float64                  `default:"0.5" range:"(0,1)"` // of quantile_loss: the share of labels below the score
-	LossInsensitivity float64                  `default:"0.01" range:"(0,)"` // ε
-	HuberDelta        float64                  `default:"1.0" range:"[0,)"`
+	Loss              hyperparams.Auto[string]  `enum:"logistic,hinge_loss,softmax_loss,squared_loss,absolute_loss,eps_insensitive_squared_loss,eps_insensitive_absolute_loss,quantile_loss,huber_loss"`
+	Margin            hyperparams.Auto[float64] `default:"1.0" range:"[0,)"`  // of hinge_loss; auto is 1
+	Quantile          float64                   `default:"0.5" range:"(0,1)"` // of quantile_loss: the share of labels below the score
+	LossInsensitivity float64                   `default:"0.01" range:"(0,)"` // ε
+	HuberDelta        hyperparams.Auto[float64] `default:"1.0" range:"[0,)"`  // auto is 1
 
 	Optimizer             hyperparams.Auto[string]  `enum:"sgd,adam,rmsprop"` // auto is adam
 	LearningRate          hyperparams.Auto[float64] `range:"(0,)"`
@@ -38,10 +38,10 @@ type Params struct {
 	Momentum              hyperparams.Auto[float64] `range:"[0,1)"`                         // of sgd; auto is 0
 	Beta1                 hyperparams.Auto[float64] `hyperparameter:"beta_1" range:"[0,1)"` // of adam; auto is 0.9
 	Beta2                 hyperparams.Auto[float64] `hyperparameter:"beta_2" range:"[0,1)"` // auto is 0.999
-	UseBias               bool                      `default:"true"`
-	BiasLRMult            hyperparams.Auto[float64] `range:"(0,)"` // auto is 10
-	BiasWDMult            hyperparams.Auto[float64] `range:"[0,)"` // auto is 0
-	UseLRScheduler        bool                      `default:"true"`
+	UseBias               hyperparams.Auto[bool]    `default:"true"`                        // auto is true
+	BiasLRMult            hyperparams.Auto[float64] `range:"(0,)"`                          // auto is 10
+	BiasWDMult            hyperparams.Auto[float64] `range:"[0,)"`                          // auto is 0
+	UseLRScheduler        hyperparams.Auto[bool]    `default:"true"`                        // auto is true
 	LRSchedulerStep       hyperparams.Auto[int]     `range:"[1,)"`
 	LRSchedulerFactor     hyperparams.Auto[float64] `range:"(0,1)"`
 	LRSchedulerMinimumLR  hyperparams.Auto[float64] `range:"(0,)"`
@@ -72,7 +72,31 @@ type Params struct {
 	LogLevel              string                 `hyperparameter:"_log_level" default:"info"`
 	TuningObjectiveMetric string                 `hyperparameter:"_tuning_objective_metric" default:""` // of a tuning job, which wants one model
 	EnableProfiler        hyperparams.Auto[bool] `hyperparameter:"_enable_profiler" default:"false"`
-	Seed                  uint64                 `hyperparameter:"_seed" default:"1"` // of the initial weights
+	Average               hyperparams.Auto[bool] `hyperparameter:"_average_weights" default:"true"` // models are averages over their last updates; false leaves the last weights, as the original does
+	Seed                  int64                  `hyperparameter:"_seed" default:"1"`               // of the initial weights
+}
+
+// withDefaults returns the parameters with the defaults where a caller of Fit has left the zero value.
+func (p Params) withDefaults() Params {
+	p.NumClasses = cmp.Or(p.NumClasses, 1)
+	p.MiniBatchSize = cmp.Or(p.MiniBatchSize, 1000)
+	p.Epochs = cmp.Or(p.Epochs, 15)
+	p.Quantile = cmp.Or(p.Quantile, 0.5)
+	p.LossInsensitivity = cmp.Or(p.LossInsensitivity, 0.01)
+	p.InitScale = cmp.Or(p.InitScale, 0.07)
+	p.InitSigma = cmp.Or(p.InitSigma, 0.01)
+	p.NumPointForScaler = cmp.Or(p.NumPointForScaler, 10000)
+	p.EarlyStoppingPatience = cmp.Or(p.EarlyStoppingPatience, 3)
+	p.EarlyStoppingTol = cmp.Or(p.EarlyStoppingTol, 0.001)
+	if p.PositiveExampleWeightMult == (hyperparams.WordOr[float64]{}) {
+		p.PositiveExampleWeightMult.Value = 1
+	}
+	p.TargetRecall = cmp.Or(p.TargetRecall, 0.8)
+	p.TargetPrecision = cmp.Or(p.TargetPrecision, 0.8)
+	p.FBeta = cmp.Or(p.FBeta, 1)
+	p.AccuracyTopK = cmp.Or(p.AccuracyTopK, 3)
+	p.NumCalibrationSamples = cmp.Or(p.NumCalibrationSamples, 10_000_000)
+	return p
 }
 
 // losses are the losses of each predictor type, that of auto first.

@@ -76,7 +76,7 @@ func (t *training) reportEpoch(pass algorithms.Pass, train []float64, v *validat
 	}
 	r.Progress(done, t.p.Epochs)
 	t.seen.Add(pass)
-	r.Seen(pass.Began, algorithms.Dimensions{Epoch: &t.Epoch, Meta: "training_data_iter"}, t.seen)
+	r.Counts(algorithms.Dimensions{Epoch: &t.Epoch, Meta: "training_data_iter"}, t.seen, pass)
 	r.Throughput(pass)
 }
 

@@ -107,7 +107,7 @@ func (s *sample) reduce(ctx context.Context, hosts *cluster.Cluster, p *Params) 
 		return nil, err
 	}
 	out := &scaler{Mean: make([]float32, d), Std: make([]float32, d), LabelStd: 1, Sparse: stored < sparseBelow*n*float64(d)}
-	unbias, normalize := p.UnbiasData.Or(p.UseBias), p.NormalizeData.Or(true)
+	unbias, normalize := p.UnbiasData.Or(p.UseBias.Or(true)), p.NormalizeData.Or(true)
 	for j := range mean {
 		out.Std[j] = deviation(squares[j], n, mean[j])
 		out.Mean[j] = float32(mean[j])
@@ -122,7 +122,7 @@ func (s *sample) reduce(ctx context.Context, hosts *cluster.Cluster, p *Params) 
 		if p.NormalizeLabel.Or(true) {
 			out.LabelStd = deviation(squares[d], n, labelMean)
 		}
-		if p.UnbiasLabel.Or(p.UseBias) {
+		if p.UnbiasLabel.Or(p.UseBias.Or(true)) {
 			out.LabelMean = float32(labelMean)
 		}
 	}

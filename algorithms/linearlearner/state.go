@@ -35,7 +35,7 @@ type header struct {
 	Stopping algorithms.EarlyStopping
 	Best     pair
 	Finished bool
-	Lengths  [4]int // of weights, first, second, best
+	Lengths  [5]int // of weights, first, second, average, best
 }
 
 // A pair is a model as it was at the end of an epoch.
@@ -55,7 +55,7 @@ func (s *state) WriteTo(w io.Writer) (int64, error) {
 		numbers = s.copy
 	}
 	s.Version = stateVersion
-	s.Lengths = [4]int{len(numbers.Weights), len(numbers.First), len(numbers.Second), len(s.best)}
+	s.Lengths = [5]int{len(numbers.Weights), len(numbers.First), len(numbers.Second), len(numbers.Average), len(s.best)}
 	var head bytes.Buffer
 	head.Write(make([]byte, 8))
 	if err := gob.NewEncoder(&head).Encode(s.header); err != nil {
@@ -63,7 +63,7 @@ func (s *state) WriteTo(w io.Writer) (int64, error) {
 	}
 	binary.LittleEndian.PutUint64(head.Bytes(), uint64(head.Len()-8))
 	written, err := head.WriteTo(w)
-	for _, part := range [][]float32{numbers.Weights, numbers.First, numbers.Second, s.best} {
+	for _, part := range [][]float32{numbers.Weights, numbers.First, numbers.Second, numbers.Average, s.best} {
 		if err != nil {
 			return written, err
 		}
@@ -97,7 +97,7 @@ func (s *state) ReadFrom(r io.Reader) (int64, error) {
 		return read, fmt.Errorf("linearlearner: state of version %d, and this program reads version %d", head.Version, stateVersion)
 	}
 	loaded := state{header: head}
-	for i, part := range []*[]float32{&loaded.loaded.Weights, &loaded.loaded.First, &loaded.loaded.Second, &loaded.best} {
+	for i, part := range []*[]float32{&loaded.loaded.Weights, &loaded.loaded.First, &loaded.loaded.Second, &loaded.loaded.Average, &loaded.best} {
 		var m int64
 		*part, m, err = readFloats(r, head.Lengths[i])
 		read += m

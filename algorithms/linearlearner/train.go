@@ -65,13 +65,14 @@ type training struct {
 	validates bool // whether a host has the channel validation
 	settings  []Setting
 	snapshots *algorithms.Snapshots
-	seen      algorithms.Seen
+	seen      algorithms.Counts
 	rates     []float64
 	sums      []float64 // of several hosts
 	weights   []float32 // of a batch's rows
 
-	saved, model *Model // the one that is in the model directory
-	times        timings
+	library bool   // nothing is saved
+	model   *Model // that is in the model directory, or would be
+	times   timings
 }
 
 func newTraining(job *algospec.Job, p Params) *training {
@@ -175,7 +176,7 @@ func (t *training) readSample(ctx context.Context) error {
 	t.reportScaler(scaler)
 	t.seen.Add(pass)
 	t.report.Infof("Number of GPUs being used: 0")
-	t.report.Seen(pass.Began, algorithms.Dimensions{Meta: "init_train_data_iter"}, t.seen)
+	t.report.Counts(algorithms.Dimensions{Meta: "init_train_data_iter"}, t.seen, pass)
 	t.times.initialize = time.Since(t.began)
 	return nil
 }
@@ -216,7 +217,7 @@ func (p *Params) linear(d int, settings []Setting, shift []float32) compute.Line
 		Features: d, Outputs: p.outputs(),
 		Optimizer: map[string]compute.Optimizer{"adam": compute.Adam, "sgd": compute.SGD, "rmsprop": compute.RMSProp}[p.Optimizer.Or("adam")],
 		Beta1:     p.Beta1.Or(0.9), Beta2: p.Beta2.Or(0.999), Momentum: p.Momentum.Or(0),
-		NoBias: !p.UseBias, BiasRate: p.BiasLRMult.Or(10), Shift: shift,
+		Average: p.Average.Or(true), NoBias: !p.UseBias.Or(true), BiasRate: p.BiasLRMult.Or(10), Shift: shift,
 	}
 	if c.Optimizer == compute.RMSProp {
 		c.Beta2 = p.Beta2.Or(0.9) // MXNet's gamma1
@@ -234,7 +235,7 @@ func (p *Params) linear(d int, settings []Setting, shift []float32) compute.Line
 func (p *Params) kernel() (loss compute.Loss, parameter float64) {
 	switch p.loss() {
 	case "hinge_loss":
-		return compute.Hinge, p.Margin
+		return compute.Hinge, p.Margin.Or(1)
 	case "softmax_loss":
 		return compute.Softmax, 0
 	case "squared_loss":
@@ -248,7 +249,7 @@ func (p *Params) kernel() (loss compute.Loss, parameter float64) {
 	case "quantile_loss":
 		return compute.Quantile, p.Quantile
 	case "huber_loss":
-		return compute.Huber, p.HuberDelta
+		return compute.Huber, p.HuberDelta.Or(1)
 	}
 	return compute.Logistic, 0
 }
@@ -257,7 +258,7 @@ func (p *Params) kernel() (loss compute.Loss, parameter float64) {
 func (t *training) initialize() {
 	var s compute.LinearState
 	t.linear.State(&s)
-	random := rand.New(rand.NewPCG(t.p.Seed, 0))
+	random := rand.New(rand.NewPCG(uint64(t.p.Seed), 0))
 	columns := len(t.settings) * t.p.outputs()
 	weights, bias := s.Weights[:len(s.Weights)-columns], s.Weights[len(s.Weights)-columns:]
 	for i := range weights {
@@ -268,7 +269,7 @@ func (t *training) initialize() {
 		}
 	}
 	for k := range bias {
-		if t.p.UseBias {
+		if t.p.UseBias.Or(true) {
 			bias[k] = float32(t.p.InitBias)
 		}
 	}
@@ -358,18 +359,25 @@ func (t *training) step(ctx context.Context, batch *algorithms.Batch) (bool, err
 	t.Step++
 	for m := range t.rates {
 		t.rates[m] = t.settings[m].LearningRate
-		if t.p.UseLRScheduler {
+		if t.p.UseLRScheduler.Or(true) {
 			t.rates[m] = t.Schedules[m].next(t.Step, t.settings[m])
 		}
 		if t.settings[m].Optimizer == "adam" {
 			t.rates[m] *= correction(t.Step, t.p.Beta1.Or(0.9), t.p.Beta2.Or(0.999))
 		}
 	}
-	for m, loss := range t.linear.Update(1/rows, t.rates) {
+	for m, loss := range t.linear.Update(1/rows, t.rates, averageShare(t.Step)) {
 		t.Losses[m] += loss
 	}
 	t.Rows += rows
 	return true, nil
+}
+
+// averageShare is how far update t moves the average of the weights towards them: polynomial-decay averaging (Shamir and Zhang
+// 2013), which is mostly of the last ninth of all updates, however many these are.
+func averageShare(t int64) float64 {
+	const eta = 8
+	return (eta + 1) / (float64(t) + eta)
 }
 
 // rowWeights returns the weights of a batch's rows, nil where all are 1.
@@ -446,9 +454,13 @@ func (t *training) keep(model int) {
 	t.linear.State(&t.copy)
 	outputs := t.p.outputs()
 	columns := len(t.settings) * outputs
+	weights := t.copy.Weights
+	if t.p.Average.Or(true) {
+		weights = t.copy.Average
+	}
 	t.best = t.best[:0]
-	for begin := model * outputs; begin < len(t.copy.Weights); begin += columns {
-		t.best = append(t.best, t.copy.Weights[begin:][:outputs]...)
+	for begin := model * outputs; begin < len(weights); begin += columns {
+		t.best = append(t.best, weights[begin:][:outputs]...)
 	}
 }
 
@@ -479,11 +491,13 @@ func (p *Params) metricsParams(s Setting, scaler *scaler) (m MetricsParams) {
 	}
 	switch p.loss() {
 	case "hinge_loss":
-		m.Margin = &p.Margin
+		margin := p.Margin.Or(1)
+		m.Margin = &margin
 	case "quantile_loss":
 		m.Quantile = &p.Quantile
 	case "huber_loss":
-		m.HuberDelta = &p.HuberDelta
+		delta := p.HuberDelta.Or(1)
+		m.HuberDelta = &delta
 	case "eps_insensitive_squared_loss", "eps_insensitive_absolute_loss":
 		m.LossInsensitivity = &p.LossInsensitivity
 		kind := map[bool]string{true: "squared", false: "absolute"}[p.loss() == "eps_insensitive_squared_loss"]
@@ -495,14 +509,10 @@ func (p *Params) metricsParams(s Setting, scaler *scaler) (m MetricsParams) {
 // save saves the model. All hosts have the same one; the leader saves it.
 func (t *training) save(m *Model) error {
 	t.model = m
-	if !t.job.Cluster.Leader() || t.job.Model == "" {
+	if !t.job.Cluster.Leader() || t.library {
 		return nil
 	}
-	if err := t.job.Model.Save(ModelFile, m); err != nil {
-		return err
-	}
-	t.saved = m
-	return nil
+	return t.job.Model.Save(ModelFile, m)
 }
 
 // finish saves the best model, chooses its threshold, saves it with that, and scores it. The model comes before, so

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/algospec/algospec"
+	"github.com/algospec/algospec/algorithms/linearlearner"
 	"github.com/algospec/algospec/algorithms/pca"
 )
 
@@ -18,7 +19,7 @@ var containers = map[string]func(){
 	"factorization-machines": nil,
 	"kmeans":                 nil,
 	"lda":                    nil,
-	"linear-learner":         nil,
+	"linear-learner":         func() { algospec.Main(linearlearner.Train) },
 	"ntm":                    nil,
 	"pca":                    func() { algospec.Main(pca.Train) },
 	"randomcutforest":        nil,
