@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/algospec/algospec"
+	"github.com/algospec/algospec/algorithms/kmeans"
 	"github.com/algospec/algospec/algorithms/linearlearner"
 	"github.com/algospec/algospec/algorithms/pca"
 )
@@ -17,7 +18,7 @@ import (
 // version does not have are nil.
 var containers = map[string]func(){
 	"factorization-machines": nil,
-	"kmeans":                 nil,
+	"kmeans":                 func() { algospec.Main(kmeans.Train) },
 	"lda":                    nil,
 	"linear-learner":         func() { algospec.Main(linearlearner.Train) },
 	"ntm":                    nil,

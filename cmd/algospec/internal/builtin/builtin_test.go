@@ -39,7 +39,7 @@ func TestAnAlgorithmThatThisVersionLacksIsAnErrorAndNoImageToPull(t *testing.T) 
 	for name, run := range containers {
 		_, err := Command("382416733822.dkr.ecr.us-east-1.amazonaws.com/" + name + ":1")
 		if run == nil {
-			require.ErrorContains(t, err, "the built-in algorithm "+name+" is not part of this version, which has linear-learner, pca")
+			require.ErrorContains(t, err, "the built-in algorithm "+name+" is not part of this version, which has kmeans, linear-learner, pca")
 		} else {
 			require.NoError(t, err)
 		}
