@@ -59,7 +59,7 @@ func (b *bench) fit(settings []linearlearner.Setting, epochs int) (judge func() 
 				rates[m] = at[m] * correction
 			}
 			on.Gradient(b.rows(i, i+batchRows), b.data.Labels[i:i+batchRows], nil)
-			for m, loss := range on.Update(1./batchRows, rates) {
+			for m, loss := range on.Update(1./batchRows, rates, 0) {
 				losses[m] += loss
 			}
 		}
