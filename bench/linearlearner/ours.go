@@ -20,8 +20,7 @@ var engine = compute.Default()
 
 const batchRows = 1000 // the original's default
 
-// grid returns the first models of the original's (builtin-algorithms, 4.4), without its weight decays where there is one
-// model.
+// grid returns the original's 32 models (builtin-algorithms, 4.4), or one whose rate is between theirs.
 func grid(models int) []linearlearner.Setting {
 	settings := make([]linearlearner.Setting, models)
 	for i := range settings {
@@ -29,6 +28,9 @@ func grid(models int) []linearlearner.Setting {
 			Step: []int{10, 100}[i&1], MinimumLR: []float64{1e-5, 1e-4}[i>>1&1], LearningRate: []float64{0.005, 0.1}[i>>2&1],
 			WD: []float64{1e-4, 0.01, 1, 100}[i>>3&3], Factor: 0.99,
 		}
+	}
+	if models == 1 {
+		settings[0].LearningRate, settings[0].WD = 0.03, 0
 	}
 	return settings
 }

@@ -69,21 +69,18 @@ func Blobs(rows, columns int, seed uint64) *Table {
 }
 
 // Linear are rows with a label that a linear model tells, but for some noise: 0 or 1 where binary, else a
-// number. Features differ in mean and scale, as they do.
+// number. Features have mean 0 and deviation 1, so that who does not scale them has no harm.
 func Linear(rows, columns int, binary bool, seed uint64) *Table {
 	t := dense(fmt.Sprintf("%s×%d", count(rows), columns), rows, columns)
 	t.Labels = make([]float32, rows)
 	rng := rand.New(rand.NewPCG(seed, 0))
-	weight, mean, scale := normal(rng, columns, 2/math.Sqrt(float64(columns))), normal(rng, columns, 1), make([]float32, columns)
-	for j := range scale {
-		scale[j] = float32(math.Exp(rng.NormFloat64() / 2))
-	}
+	weight := normal(rng, columns, 2/math.Sqrt(float64(columns)))
 	t.fill(seed, func(rng *rand.Rand, i int, row []float32) {
 		z := float32(0)
 		for j := range row {
 			v := float32(rng.NormFloat64())
 			z += v * weight[j]
-			row[j] = mean[j] + v*scale[j]
+			row[j] = v
 		}
 		t.Labels[i] = label(rng, z, binary)
 	})

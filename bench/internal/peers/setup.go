@@ -68,7 +68,7 @@ type Reader struct{ Name, Function string }
 
 // Readers are the ways that there are; the SDK's needs the SDK.
 func (s *Setup) Readers() []Reader {
-	readers := []Reader{{"numpy, row by row,", "rows"}, {"numpy, the whole file at once,", "whole"}}
+	readers := []Reader{{"numpy row by row", "rows"}, {"numpy over the whole file", "whole"}}
 	if s.SDK {
 		readers = append([]Reader{{"SageMaker SDK's reader", "sdk"}}, readers...)
 	}
