@@ -6,94 +6,107 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 )
 
-// lossKernel adds the losses of z to those of the models, and replaces z by the derivative of the loss.
-func (l *cpuLinear) lossKernel(z blas32.General, labels, weight []float32) {
-	switch l.Loss {
+// lossRows are rows of z, at most 512, whose losses are added to those of the models, and which become the derivatives.
+type lossRows struct {
+	l              *cpuLinear
+	z              blas32.General
+	labels, weight []float32
+	losses         []float64
+	products       []float64 // of logistic, two for each model
+}
+
+func (r *lossRows) kernel() {
+	switch r.l.Loss {
 	case Logistic:
-		l.logistic(z, labels, weight)
+		r.logistic()
 	case Softmax:
-		l.softmax(z, labels, weight)
+		r.softmax()
 	default:
-		l.pointwise(z, labels, weight)
+		r.pointwise()
 	}
 }
 
 // logistic takes the logarithm of a product of many 1+exp(−|z|), each at most 2, instead of many logarithms. Rows of
 // each label have a product of their own, as their weights may differ; rows of other weights are taken alone.
-func (l *cpuLinear) logistic(z blas32.General, labels, weight []float32) {
-	const most = 512 // factors of a product, below 2¹⁰²³
-	models := len(l.Models)
-	if l.products == nil {
-		l.products = make([]float64, 2*models)
+func (r *lossRows) logistic() {
+	models := len(r.losses)
+	negative, positive := r.products[:models], r.products[models:]
+	for m := range models {
+		negative[m], positive[m] = 1, 1
 	}
-	for begin := 0; begin < z.Rows; begin += most {
-		for k := range l.products {
-			l.products[k] = 1
+	for i, label := range r.labels {
+		row := r.z.Data[i*r.z.Stride:][:models]
+		switch {
+		case r.weight != nil && r.weight[i] != 1:
+			r.logisticWeighted(row, label, float64(r.weight[i]))
+		case label == 0:
+			r.logisticNegative(row, negative)
+		default:
+			r.logisticPositive(row, positive)
 		}
-		for i := begin; i < min(begin+most, z.Rows); i++ {
-			row := z.Data[i*z.Stride:][:models]
-			if weight != nil && weight[i] != 1 {
-				l.logisticWeighted(row, labels[i], float64(weight[i]))
-				continue
-			}
-			if labels[i] == 0 {
-				products := l.products[:models]
-				for m, v := range row {
-					e := expNeg(abs32(v))
-					products[m] *= 1 + e
-					p := 1 / (1 + e)
-					if v < 0 {
-						p *= e
-					} else {
-						l.losses[m] += float64(v)
-					}
-					row[m] = float32(p)
-				}
-				continue
-			}
-			products := l.products[models:][:models]
-			for m, v := range row {
-				e := expNeg(abs32(v))
-				products[m] *= 1 + e
-				q := 1 / (1 + e) // of the other label
-				positive := l.Models[m].Positive
-				if v > 0 {
-					q *= e
-				} else {
-					l.losses[m] -= positive * float64(v)
-				}
-				row[m] = float32(-positive * q)
-			}
-		}
-		for m := range l.Models {
-			l.losses[m] += math.Log(l.products[m]) + l.Models[m].Positive*math.Log(l.products[models+m])
-		}
+	}
+	for m := range models {
+		r.losses[m] += math.Log(negative[m]) + r.l.Models[m].Positive*math.Log(positive[m])
 	}
 }
 
-func (l *cpuLinear) logisticWeighted(row []float32, label float32, weight float64) {
+func (r *lossRows) logisticNegative(row []float32, products []float64) {
+	losses := r.losses[:len(row)]
+	products = products[:len(row)]
+	for m, v := range row {
+		e := expNeg(abs32(v))
+		products[m] *= 1 + e
+		p := 1 / (1 + e)
+		if v < 0 {
+			p *= e
+		} else {
+			losses[m] += float64(v)
+		}
+		row[m] = float32(p)
+	}
+}
+
+func (r *lossRows) logisticPositive(row []float32, products []float64) {
+	losses := r.losses[:len(row)]
+	products = products[:len(row)]
+	models := r.l.Models[:len(row)]
+	for m, v := range row {
+		e := expNeg(abs32(v))
+		products[m] *= 1 + e
+		q := 1 / (1 + e) // of the other label
+		if v > 0 {
+			q *= e
+		} else {
+			losses[m] -= models[m].Positive * float64(v)
+		}
+		row[m] = float32(-models[m].Positive * q)
+	}
+}
+
+func (r *lossRows) logisticWeighted(row []float32, label float32, weight float64) {
 	for m, v := range row {
 		t, w := -1.0, weight
 		if label != 0 {
-			t, w = 1, weight*l.Models[m].Positive
+			t, w = 1, weight*r.l.Models[m].Positive
 		}
 		e := math.Exp(-math.Abs(float64(v)))
 		q := 1 / (1 + e)
 		if t*float64(v) > 0 {
 			q *= e
 		} else {
-			l.losses[m] += w * math.Abs(float64(v))
+			r.losses[m] += w * math.Abs(float64(v))
 		}
-		l.losses[m] += w * math.Log1p(e)
+		r.losses[m] += w * math.Log1p(e)
 		row[m] = float32(-t * w * q)
 	}
 }
 
 func abs32(x float32) float32 { return math.Float32frombits(math.Float32bits(x) &^ (1 << 31)) }
 
-// expNeg returns exp(−x) of x ≥ 0, to 1e-9 relatively: 2 to a whole power times a polynomial.
+// expNeg returns exp(−x) of x ≥ 0, to 1e-9 relatively: 2 to a whole power times a polynomial. Beyond 80 it is 0: products with
+// what comes of it in float32, which are below its normal numbers, take a hundred times as long.
 func expNeg(x float32) float64 {
-	if !(x < 700) { // NaN as well
+	if !(x < 80) { // NaN as well
 		if x != x {
 			return math.NaN()
 		}
@@ -107,14 +120,15 @@ func expNeg(x float32) float64 {
 	return p * math.Float64frombits(uint64(whole+1023)<<52)
 }
 
-func (l *cpuLinear) softmax(z blas32.General, labels, weight []float32) {
-	for i := range z.Rows {
-		class, w := int(labels[i]), 1.0
-		if weight != nil {
-			w = float64(weight[i])
+func (r *lossRows) softmax() {
+	outputs := r.l.Outputs
+	for i, label := range r.labels {
+		class, w := int(label), 1.0
+		if r.weight != nil {
+			w = float64(r.weight[i])
 		}
-		for m := range l.Models {
-			row := z.Data[i*z.Stride+m*l.Outputs:][:l.Outputs]
+		for m := range r.losses {
+			row := r.z.Data[i*r.z.Stride+m*outputs:][:outputs]
 			top := row[0]
 			for _, v := range row {
 				top = max(top, v)
@@ -125,7 +139,7 @@ func (l *cpuLinear) softmax(z blas32.General, labels, weight []float32) {
 				row[k] = float32(e)
 				sum += e
 			}
-			l.losses[m] += w * (math.Log(sum) - target)
+			r.losses[m] += w * (math.Log(sum) - target)
 			share := float32(w / sum)
 			for k := range row {
 				row[k] *= share
@@ -136,20 +150,20 @@ func (l *cpuLinear) softmax(z blas32.General, labels, weight []float32) {
 }
 
 // pointwise is the losses that need no more than a few comparisons.
-func (l *cpuLinear) pointwise(z blas32.General, labels, weight []float32) {
-	for i := range z.Rows {
-		row := z.Data[i*z.Stride:][:len(l.Models)]
-		y := float64(labels[i])
+func (r *lossRows) pointwise() {
+	for i, label := range r.labels {
+		row := r.z.Data[i*r.z.Stride:][:len(r.losses)]
+		y := float64(label)
 		for m, v := range row {
 			w := 1.0
-			if weight != nil {
-				w = float64(weight[i])
+			if r.weight != nil {
+				w = float64(r.weight[i])
 			}
-			if l.Loss == Hinge && y != 0 {
-				w *= l.Models[m].Positive
+			if r.l.Loss == Hinge && y != 0 {
+				w *= r.l.Models[m].Positive
 			}
-			loss, derivative := l.Loss.At(float64(v), y, l.Parameter)
-			l.losses[m] += w * loss
+			loss, derivative := r.l.Loss.At(float64(v), y, r.l.Parameter)
+			r.losses[m] += w * loss
 			row[m] = float32(w * derivative)
 		}
 	}

@@ -1,34 +1,36 @@
-package compute
+package computetest
 
 import (
 	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/blas/blas32"
+
+	"github.com/algospec/algospec/algorithms/compute"
 )
 
-// Default returns the engine of this machine.
-func Default() Engine { return plain{} }
+// Naive returns the engine that others are held to: row by row, in the order in which the definitions
+// stand, in float64 throughout.
+func Naive() compute.Engine { return naive{} }
 
-// plain computes row by row, in the order in which the definitions stand.
-type plain struct{}
+type naive struct{}
 
-func (plain) Name() string { return "cpu (plain)" }
+func (naive) Name() string { return "naive" }
 
-func (plain) NewGram(pilot []float32) Gram {
+func (naive) NewGram(pilot []float32) compute.Gram {
 	d := len(pilot)
-	return &plainGram{pilot: append([]float32(nil), pilot...), sum: make([]float64, d), outer: make([]float64, d*d), row: make([]float64, d)}
+	return &naiveGram{pilot: append([]float32(nil), pilot...), sum: make([]float64, d), outer: make([]float64, d*d), row: make([]float64, d)}
 }
 
-func (plain) NewCenters(c blas32.General) Centers {
-	p := new(plainCenters)
+func (naive) NewCenters(c blas32.General) compute.Centers {
+	p := new(naiveCenters)
 	p.Set(c)
 	return p
 }
 
-func (e plain) NewLinear(c LinearConfig) Linear { return newLinear(e, c) }
+func (naive) NewLinear(c compute.LinearConfig) compute.Linear { return newNaiveLinear(c) }
 
-func (plain) Multiply(transposed bool, x Matrix, b, c blas32.General) {
+func (naive) Multiply(transposed bool, x compute.Matrix, b, c blas32.General) {
 	rows, inner := x.Rows(), x.Cols()
 	if transposed {
 		rows, inner = inner, rows
@@ -36,22 +38,27 @@ func (plain) Multiply(transposed bool, x Matrix, b, c blas32.General) {
 	if rows != c.Rows || inner != b.Rows || b.Cols != c.Cols {
 		panic(fmt.Sprintf("compute: %d×%d by %d×%d into %d×%d", rows, inner, b.Rows, b.Cols, c.Rows, c.Cols))
 	}
+	sums := make([]float64, c.Rows*c.Cols)
 	for i := range x.Rows() {
-		x.each(i, func(j int, v float32) {
+		each(x, i, func(j int, v float32) {
 			to, from := i, j
 			if transposed {
 				to, from = j, i
 			}
-			dst, src := c.Data[to*c.Stride:][:c.Cols], b.Data[from*b.Stride:][:b.Cols]
-			for l, w := range src {
-				dst[l] += v * w
+			for l, w := range b.Data[from*b.Stride:][:b.Cols] {
+				sums[to*c.Cols+l] += float64(v) * float64(w)
 			}
 		})
+	}
+	for i := range c.Rows {
+		for l := range c.Cols {
+			c.Data[i*c.Stride+l] = float32(float64(c.Data[i*c.Stride+l]) + sums[i*c.Cols+l])
+		}
 	}
 }
 
 // each calls f with the columns and values of row i, those that are not stored left out.
-func (m Matrix) each(i int, f func(j int, v float32)) {
+func each(m compute.Matrix, i int, f func(j int, v float32)) {
 	if m.S == nil {
 		for j, v := range m.X.Data[i*m.X.Stride:][:m.X.Cols] {
 			f(j, v)
@@ -65,24 +72,24 @@ func (m Matrix) each(i int, f func(j int, v float32)) {
 }
 
 // widen writes row i to dst.
-func (m Matrix) widen(i int, dst []float64) {
+func widen(m compute.Matrix, i int, dst []float64) {
 	clear(dst)
-	m.each(i, func(j int, v float32) { dst[j] = float64(v) })
+	each(m, i, func(j int, v float32) { dst[j] = float64(v) })
 }
 
-type plainGram struct {
+type naiveGram struct {
 	pilot           []float32
 	n               int64
 	sum, outer, row []float64
 }
 
-func (g *plainGram) Add(x Matrix) {
+func (g *naiveGram) Add(x compute.Matrix) {
 	d := len(g.pilot)
 	if x.Cols() != d {
 		panic(fmt.Sprintf("compute: rows of %d columns to a Gram of %d", x.Cols(), d))
 	}
 	for i := range x.Rows() {
-		x.widen(i, g.row)
+		widen(x, i, g.row)
 		for j, p := range g.pilot {
 			g.row[j] -= float64(p)
 		}
@@ -96,7 +103,7 @@ func (g *plainGram) Add(x Matrix) {
 	g.n += int64(x.Rows())
 }
 
-func (g *plainGram) Sums(sum, outer []float64) int64 {
+func (g *naiveGram) Sums(sum, outer []float64) int64 {
 	for j, v := range g.sum {
 		sum[j] += v
 	}
@@ -110,12 +117,12 @@ func (g *plainGram) Sums(sum, outer []float64) int64 {
 	return n
 }
 
-type plainCenters struct {
+type naiveCenters struct {
 	c   blas32.General
 	row []float64
 }
 
-func (p *plainCenters) Set(c blas32.General) {
+func (p *naiveCenters) Set(c blas32.General) {
 	p.c = blas32.General{Rows: c.Rows, Cols: c.Cols, Stride: c.Cols, Data: make([]float32, c.Rows*c.Cols)}
 	for i := range c.Rows {
 		copy(p.c.Data[i*c.Cols:], c.Data[i*c.Stride:][:c.Cols])
@@ -123,7 +130,7 @@ func (p *plainCenters) Set(c blas32.General) {
 	p.row = make([]float64, c.Cols)
 }
 
-func (p *plainCenters) distance(j int) float64 {
+func (p *naiveCenters) distance(j int) float64 {
 	sum := 0.0
 	for l, c := range p.c.Data[j*p.c.Cols:][:p.c.Cols] {
 		diff := p.row[l] - float64(c)
@@ -132,8 +139,8 @@ func (p *plainCenters) distance(j int) float64 {
 	return sum
 }
 
-func (p *plainCenters) nearest(x Matrix, i int) (nearest int, distance float64) {
-	x.widen(i, p.row)
+func (p *naiveCenters) nearest(x compute.Matrix, i int) (nearest int, distance float64) {
+	widen(x, i, p.row)
 	distance = math.Inf(1)
 	for j := range p.c.Rows {
 		if d := p.distance(j); d < distance {
@@ -143,7 +150,7 @@ func (p *plainCenters) nearest(x Matrix, i int) (nearest int, distance float64) 
 	return nearest, distance
 }
 
-func (p *plainCenters) Assign(x Matrix, nearest []int32, distance []float32) {
+func (p *naiveCenters) Assign(x compute.Matrix, nearest []int32, distance []float32) {
 	for i := range x.Rows() {
 		j, d := p.nearest(x, i)
 		if nearest != nil {
@@ -155,7 +162,7 @@ func (p *plainCenters) Assign(x Matrix, nearest []int32, distance []float32) {
 	}
 }
 
-func (p *plainCenters) AssignAndSum(x Matrix, weight []float32, sums, weights []float64) float64 {
+func (p *naiveCenters) AssignAndSum(x compute.Matrix, weight []float32, sums, weights []float64) float64 {
 	loss := 0.0
 	for i := range x.Rows() {
 		j, d := p.nearest(x, i)
@@ -172,9 +179,9 @@ func (p *plainCenters) AssignAndSum(x Matrix, weight []float32, sums, weights []
 	return loss
 }
 
-func (p *plainCenters) Distances(x Matrix, dst blas32.General) {
+func (p *naiveCenters) Distances(x compute.Matrix, dst blas32.General) {
 	for i := range x.Rows() {
-		x.widen(i, p.row)
+		widen(x, i, p.row)
 		for j := range p.c.Rows {
 			dst.Data[i*dst.Stride+j] = float32(p.distance(j))
 		}

@@ -8,10 +8,10 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 )
 
-// cpuLinear is the Linear of the engines that compute in this process: products by the engine, all else here.
+// cpuLinear is the Linear of the engines on this machine's processors.
 type cpuLinear struct {
 	LinearConfig
-	engine  Engine
+	engine  *cpu
 	columns int
 
 	w, first, second blas32.General // (d+1)×columns, the biases last
@@ -19,16 +19,24 @@ type cpuLinear struct {
 	grad             blas32.General // as w
 	losses           []float64      // of each model
 	done             []float64      // as Update returned them
-	z                []float32      // of a batch
-	products         []float64      // of a loss kernel
-	column           []columnSettings
+	column, bias     []columnSettings
+	scale            float32
+	share            float32   // of Update's average
+	gradient         []float32 // of the biases, of one batch
+	origin           []float32 // z of a row of zeros
+
+	// Of one call: z of a batch, and the losses of each piece of it.
+	z              blas32.General
+	memory         []float32
+	labels, weight []float32
+	partial        []float64
 }
 
 // columnSettings are the settings of a column's model in the type of the weights.
 type columnSettings struct{ decay, l1, biasDecay, rate float32 }
 
 // newLinear returns the Linear whose products e computes. Weights and biases are 0.
-func newLinear(e Engine, c LinearConfig) Linear {
+func newLinear(e *cpu, c LinearConfig) Linear {
 	if c.Features < 1 || c.Outputs < 1 || len(c.Models) == 0 || c.Outputs > 1 && c.Loss != Softmax || c.Shift != nil && len(c.Shift) != c.Features {
 		panic(fmt.Sprintf("compute: %d linear models of %d features and %d outputs, shift of %d", len(c.Models), c.Features, c.Outputs, len(c.Shift)))
 	}
@@ -45,7 +53,8 @@ func newLinear(e Engine, c LinearConfig) Linear {
 		l.average = l.matrix()
 	}
 	l.losses, l.done = make([]float64, len(c.Models)), make([]float64, len(c.Models))
-	l.column = make([]columnSettings, l.columns)
+	l.column, l.bias = make([]columnSettings, l.columns), make([]columnSettings, l.columns)
+	l.gradient, l.origin = make([]float32, l.columns), make([]float32, l.columns)
 	for m, model := range c.Models {
 		for k := range l.model(m) {
 			l.column[m*c.Outputs+k] = columnSettings{decay: float32(model.Decay), l1: float32(model.L1), biasDecay: float32(model.BiasDecay)}
@@ -73,37 +82,69 @@ func weights(m blas32.General) blas32.General {
 
 func bias(m blas32.General) []float32 { return m.Data[(m.Rows-1)*m.Stride:][:m.Cols] }
 
+// pieceRows are the rows of a batch, or of the weights, that one worker takes at a time.
+const pieceRows = 128
+
 func (l *cpuLinear) Gradient(x Matrix, labels, weight []float32) {
 	n := x.Rows()
 	if len(labels) != n || weight != nil && len(weight) != n {
 		panic(fmt.Sprintf("compute: %d labels and %d weights for %d rows", len(labels), len(weight), n))
 	}
-	z := l.scratch(n)
+	if n == 0 {
+		return
+	}
+	z := blas32.General{Rows: n, Cols: l.columns, Stride: l.columns, Data: aligned(&l.memory, n*l.columns)}
 	l.scores(l.w, x, z)
-	l.lossKernel(z, labels, weight) // z is its derivative from here on
+	l.batchLosses(z, labels, weight) // z is its derivative from here on
 	l.engine.Multiply(true, x, z, weights(l.grad))
-	gradient := make([]float32, l.columns)
+	clear(l.gradient)
 	for i := range n {
 		for k, d := range z.Data[i*l.columns:][:l.columns] {
-			gradient[k] += d
+			l.gradient[k] += d
 		}
 	}
-	for k, d := range gradient {
-		bias(l.grad)[k] += d
+	sum := bias(l.grad)
+	for k, d := range l.gradient {
+		sum[k] += d
 	}
 	for j, s := range l.Shift {
 		row := l.grad.Data[j*l.columns:][:l.columns]
-		for k, d := range gradient {
+		for k, d := range l.gradient {
 			row[k] -= s * d
 		}
 	}
 }
 
-func (l *cpuLinear) scratch(n int) blas32.General {
-	if len(l.z) < n*l.columns {
-		l.z = make([]float32, n*l.columns)
+// batchLosses adds the losses of the rows of z to those of the models, and replaces z by the derivatives. Each piece of rows has
+// sums of its own, which are added up in order.
+func (l *cpuLinear) batchLosses(z blas32.General, labels, weight []float32) {
+	const factor = 32 // multiplications that a loss is worth
+	pieces, models := (z.Rows+pieceRows-1)/pieceRows, len(l.Models)
+	l.z, l.labels, l.weight = z, labels, weight
+	partial := aligned(&l.partial, 3*pieces*models)
+	clear(partial)
+	l.engine.run((*lossTask)(l), pieces, factor*float64(z.Rows)*float64(l.columns))
+	for piece := range pieces {
+		for m, loss := range partial[3*piece*models:][:models] {
+			l.losses[m] += loss
+		}
 	}
-	return blas32.General{Rows: n, Cols: l.columns, Stride: l.columns, Data: l.z[:n*l.columns]}
+	l.z, l.labels, l.weight = blas32.General{}, nil, nil
+}
+
+// A lossTask is the losses of a batch: a piece is pieceRows rows.
+type lossTask cpuLinear
+
+func (t *lossTask) do(_ *scratch, piece int) {
+	l, models := (*cpuLinear)(t), len(t.Models)
+	first := piece * pieceRows
+	last := min(first+pieceRows, l.z.Rows)
+	r := lossRows{l: l, labels: l.labels[first:last], losses: l.partial[3*piece*models:][:models], products: l.partial[(3*piece+1)*models:][:2*models]}
+	r.z = blas32.General{Rows: last - first, Cols: l.columns, Stride: l.columns, Data: l.z.Data[first*l.columns : last*l.columns]}
+	if l.weight != nil {
+		r.weight = l.weight[first:last]
+	}
+	r.kernel()
 }
 
 func (l *cpuLinear) Scores(x Matrix, dst blas32.General) {
@@ -119,14 +160,14 @@ func (l *cpuLinear) Scores(x Matrix, dst blas32.General) {
 
 // scores writes x·w and the bias to z.
 func (l *cpuLinear) scores(w blas32.General, x Matrix, dst blas32.General) {
-	origin := slices.Clone(bias(w))
+	copy(l.origin, bias(w))
 	for j, s := range l.Shift {
 		for k, w := range w.Data[j*l.columns:][:l.columns] {
-			origin[k] -= s * w
+			l.origin[k] -= s * w
 		}
 	}
 	for i := range dst.Rows {
-		copy(dst.Data[i*dst.Stride:], origin)
+		copy(dst.Data[i*dst.Stride:][:dst.Cols], l.origin)
 	}
 	l.engine.Multiply(false, x, weights(w), dst)
 }
@@ -153,25 +194,38 @@ func (l *cpuLinear) Update(scale float64, rates []float64, average float64) []fl
 			l.column[m*l.Outputs+k].rate = float32(rate)
 		}
 	}
-	d := l.Features
-	for j := range d {
-		l.updateRow(j, float32(scale), l.column)
+	for k, c := range l.column {
+		l.bias[k] = columnSettings{decay: c.biasDecay, rate: c.rate * float32(l.BiasRate)}
 	}
-	if !l.NoBias {
-		settings := slices.Clone(l.column)
-		for k := range settings {
-			settings[k] = columnSettings{decay: settings[k].biasDecay, rate: settings[k].rate * float32(l.BiasRate)}
-		}
-		l.updateRow(d, float32(scale), settings)
-	}
-	share := float32(average)
-	for i, a := range l.average.Data {
-		l.average.Data[i] = a + share*(l.w.Data[i]-a)
-	}
-	clear(l.grad.Data)
+	const factor = 16 // multiplications that an update is worth
+	l.scale, l.share = float32(scale), float32(average)
+	l.engine.run((*updateTask)(l), (l.w.Rows+pieceRows-1)/pieceRows, factor*float64(l.w.Rows)*float64(l.columns))
 	copy(l.done, l.losses)
 	clear(l.losses)
 	return l.done
+}
+
+// An updateTask moves the weights: a piece is pieceRows rows of them.
+type updateTask cpuLinear
+
+func (t *updateTask) do(_ *scratch, piece int) {
+	l := (*cpuLinear)(t)
+	for j := piece * pieceRows; j < min((piece+1)*pieceRows, l.w.Rows); j++ {
+		switch {
+		case j < l.Features:
+			l.updateRow(j, l.scale, l.column)
+		case !l.NoBias:
+			l.updateRow(j, l.scale, l.bias)
+		}
+		row := j * l.columns
+		if l.Average {
+			w := l.w.Data[row:][:l.columns]
+			for k, a := range l.average.Data[row:][:l.columns] {
+				l.average.Data[row+k] = a + l.share*(w[k]-a)
+			}
+		}
+		clear(l.grad.Data[row:][:l.columns])
+	}
 }
 
 // updateRow moves the weights of a feature in all models.
