@@ -71,6 +71,7 @@ type bench struct {
 	*peers.Setup
 	data          *datasets.Table
 	loss          compute.Loss
+	batches       []compute.Matrix // the whole ones of the data
 	dir, recorded string
 }
 
@@ -79,6 +80,9 @@ func (b *bench) prepare() (err error) {
 		return err
 	}
 	b.recorded = filepath.Join(b.dir, "rows.pbr")
+	for i := 0; i+batchRows <= b.data.Rows(); i += batchRows {
+		b.batches = append(b.batches, b.data.Matrix(i, i+batchRows))
+	}
 	if err := b.data.SaveNumbers(b.dir); err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 
 	"gonum.org/v1/gonum/blas/blas32"
 
-	"github.com/algospec/algospec/algorithms"
 	"github.com/algospec/algospec/algorithms/compute"
 	"github.com/algospec/algospec/algorithms/linearlearner"
 	"github.com/algospec/algospec/bench/internal/jobs"
@@ -50,7 +49,7 @@ func (b *bench) fit(settings []linearlearner.Setting, epochs int) (judge func() 
 	step := 0
 	for range epochs {
 		clear(losses)
-		for i := 0; i+batchRows <= b.data.Rows(); i += batchRows {
+		for i, x := range b.batches {
 			step++
 			correction := math.Sqrt(1-math.Pow(beta2, float64(step))) / (1 - math.Pow(beta1, float64(step)))
 			for m, s := range settings {
@@ -60,7 +59,7 @@ func (b *bench) fit(settings []linearlearner.Setting, epochs int) (judge func() 
 				}
 				rates[m] = at[m] * correction
 			}
-			on.Gradient(b.rows(i, i+batchRows), b.data.Labels[i:i+batchRows], nil)
+			on.Gradient(x, b.data.Labels[i*batchRows:][:batchRows], nil)
 			for m, loss := range on.Update(1./batchRows, rates, 0) {
 				losses[m] += loss
 			}
@@ -75,24 +74,15 @@ func (b *bench) fit(settings []linearlearner.Setting, epochs int) (judge func() 
 	return func() worth { return b.judge(on, len(settings), best) }
 }
 
-// rows returns rows begin to end, which share the table's memory.
-func (b *bench) rows(begin, end int) compute.Matrix {
-	if b.data.S == nil {
-		return compute.Matrix{X: b.data.Batch(begin, end)}
-	}
-	s := b.data.S
-	return compute.Matrix{S: &algorithms.CSR{Cols: s.Cols, Indptr: s.Indptr[begin : end+1], Indices: s.Indices, Data: s.Data}}
-}
-
 // judge tells what one of the models is worth.
 func (b *bench) judge(on compute.Linear, models, best int) worth {
-	n := b.data.Rows()
+	n := len(b.batches) * batchRows
 	z := blas32.General{Rows: batchRows, Cols: models, Stride: models, Data: make([]float32, batchRows*models)}
 	var loss, right float64
-	for i := 0; i+batchRows <= n; i += batchRows {
-		on.Scores(b.rows(i, i+batchRows), z)
+	for i, x := range b.batches {
+		on.Scores(x, z)
 		for r := range batchRows {
-			score, label := float64(z.Data[r*models+best]), float64(b.data.Labels[i+r])
+			score, label := float64(z.Data[r*models+best]), float64(b.data.Labels[i*batchRows+r])
 			if b.loss == compute.Squared {
 				loss += (score - label) * (score - label)
 				continue

@@ -18,6 +18,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/algospec/algospec/algorithms"
+	"github.com/algospec/algospec/algorithms/compute"
 	"github.com/algospec/algospec/recordio"
 )
 
@@ -165,6 +166,19 @@ func count(n int) string {
 // Batch returns rows begin to end, which share the table's memory.
 func (t *Table) Batch(begin, end int) blas32.General {
 	return blas32.General{Rows: end - begin, Cols: t.X.Cols, Stride: t.X.Stride, Data: t.X.Data[begin*t.X.Stride : end*t.X.Stride]}
+}
+
+// Matrix returns rows begin to end, dense or sparse, which share the table's memory.
+func (t *Table) Matrix(begin, end int) compute.Matrix {
+	if t.S == nil {
+		return compute.Matrix{X: t.Batch(begin, end)}
+	}
+	from, to := t.S.Indptr[begin], t.S.Indptr[end]
+	part := &algorithms.CSR{Cols: t.S.Cols, Indices: t.S.Indices[from:to], Data: t.S.Data[from:to]}
+	for _, at := range t.S.Indptr[begin : end+1] {
+		part.Indptr = append(part.Indptr, at-from)
+	}
+	return compute.Matrix{S: part}
 }
 
 // SaveRecords writes a RecordIO-protobuf file.
