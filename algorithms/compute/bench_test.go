@@ -32,15 +32,6 @@ func gflops(b *testing.B, perCall float64, used time.Duration) {
 	b.ReportMetric(perCall*float64(b.N)/used.Seconds()/1e9, "GFLOP/cpu-s")
 }
 
-func normal(n, d int) blas32.General {
-	r := rand.New(rand.NewPCG(1, 2))
-	x := blas32.General{Rows: n, Cols: d, Stride: d, Data: make([]float32, n*d)}
-	for i := range x.Data {
-		x.Data[i] = float32(r.NormFloat64())
-	}
-	return x
-}
-
 func BenchmarkGram(b *testing.B) {
 	for _, shape := range [][2]int{{5000, 50}, {100000, 50}, {4000, 200}, {4000, 784}} {
 		n, d := shape[0], shape[1]
