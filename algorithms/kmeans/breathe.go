@@ -17,6 +17,9 @@ const (
 	breathIter  = 300
 	breathReach = 1.1  // in mean distances: how far the neighbours of a removed center are kept
 	breathStep  = 0.01 // in mean distances: how far an added center is from the one that it helps
+
+	inIter = 10 // Lloyd\'s algorithm with centers added need not come to its end
+	inTol  = 1e-3
 )
 
 // breathe improves the centers beyond what Lloyd's algorithm finds from them: it adds centers where the loss is largest, as many as depth,
@@ -67,7 +70,7 @@ func (l *lloyd) in(ctx context.Context, more int, seed int64, breath uint64) (*l
 		}
 	}
 	wide.engine.Set(wide.centers)
-	_, err = wide.run(ctx, breathIter, breathTol)
+	_, err = wide.run(ctx, inIter, inTol)
 	return wide, err
 }
 

@@ -1,16 +1,26 @@
 package kmeans_test
 
 import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/blas/blas32"
 
+	"github.com/algospec/algospec"
+	"github.com/algospec/algospec/algorithms/kmeans"
 	"github.com/algospec/algospec/algorithms/pca"
+	"github.com/algospec/algospec/channel"
 	"github.com/algospec/algospec/hyperparams"
 	"github.com/algospec/algospec/internal/testenv"
 )
@@ -61,4 +71,129 @@ func TestAcceptanceOnTheCensus(t *testing.T) {
 	require.LessOrEqual(t, data[20], 0.1100)
 	require.LessOrEqual(t, data[38], 0.1125)
 	require.LessOrEqual(t, data[39], 0.1200)
+}
+
+// unpack returns the members of a published artifact by the beginning of their names.
+func unpack(t *testing.T, name string) (archive []byte, members map[string][]byte) {
+	t.Helper()
+	archive, err := os.ReadFile(filepath.Join(testenv.Shared(t), "golden", "sagemaker-models", name))
+	require.NoError(t, err)
+	text, err := gzip.NewReader(bytes.NewReader(archive))
+	require.NoError(t, err)
+	members = map[string][]byte{}
+	for r := tar.NewReader(text); ; {
+		header, err := r.Next()
+		if err == io.EOF {
+			return archive, members
+		}
+		require.NoError(t, err)
+		content, err := io.ReadAll(r)
+		require.NoError(t, err)
+		kind, _, _ := strings.Cut(filepath.Base(header.Name), "_")
+		members[kind] = content
+	}
+}
+
+// Acceptance K5: distances are Euclidean, as the service's endpoint answered for the first county; and the inertia of its models.
+func TestTheServicesModelsAreReadAndAgreed(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(testenv.Shared(t), "golden", "sagemaker-models", "expected.json"))
+	require.NoError(t, err)
+	var expected struct {
+		Census struct {
+			KMeans []struct {
+				File          string
+				K, Dimensions int
+				Inertia       float64
+				Sizes         []int `json:"cluster_sizes"`
+				Service       *struct {
+					Closest  int32   `json:"closest_cluster"`
+					Distance float64 `json:"distance_to_cluster"`
+				} `json:"row_0_service"`
+			}
+		}
+	}
+	require.NoError(t, json.Unmarshal(text, &expected))
+	require.Len(t, expected.Census.KMeans, 7)
+	answers := 0
+	for _, want := range expected.Census.KMeans {
+		t.Run(want.File, func(t *testing.T) {
+			_, members := unpack(t, "census/"+want.File)
+			var m kmeans.Model
+			_, err := m.ReadFrom(bytes.NewReader(members["model"]))
+			require.NoError(t, err)
+			var again bytes.Buffer
+			_, err = m.WriteTo(&again)
+			require.NoError(t, err)
+			require.Equal(t, members["model"], again.Bytes(), "what is written is what was read")
+
+			rows := census(t, want.Dimensions)
+			nearest, distance := make([]int32, len(rows)), make([]float32, len(rows))
+			m.Predict(rows.matrix(), nearest, distance)
+			sizes, total := make([]int, want.K), 0.0
+			for i, j := range nearest {
+				sizes[j]++
+				total += float64(distance[i]) * float64(distance[i])
+			}
+			require.Equal(t, want.Sizes, sizes)
+			require.InEpsilon(t, want.Inertia, total, 1e-5)
+			if want.Service != nil {
+				answers++
+				require.Equal(t, want.Service.Closest, nearest[0])
+				require.InDelta(t, want.Service.Distance, distance[0], 1e-6)
+			}
+		})
+	}
+	require.Positive(t, answers)
+}
+
+// Acceptance K6: from the centers that a job of the service started with, one pass makes the state whose weighted clustering is that job's model:
+// the loss that it logged, and its centers do not move in another step.
+func TestTheServicesTrainingIsFollowed(t *testing.T) {
+	rows := census(t, 7)
+	archive, members := unpack(t, "census/kmeans_k8_a.tar.gz")
+	require.NotEmpty(t, members["state"])
+	var model kmeans.Model
+	_, err := model.ReadFrom(bytes.NewReader(members["model"]))
+	require.NoError(t, err)
+
+	job := &algospec.Job{Model: algospec.Dir(t.TempDir()), Channels: map[string]*channel.Channel{
+		"train": {Name: "train", Source: channel.Memory(rows.encode(t))},
+		"model": {Name: "model", Source: channel.Memory(archive)},
+	}}
+	require.NoError(t, kmeans.Train(t.Context(), job, params(t, 7, 8, hyperparams.Map{"_save_state": "true"})))
+	file, err := os.Open(filepath.Join(string(job.Model), kmeans.StateFile))
+	require.NoError(t, err)
+	defer file.Close()
+	var s kmeans.State
+	_, err = s.ReadFrom(file)
+	require.NoError(t, err)
+	require.Equal(t, 80, s.K)
+
+	loss, total := 0.0, 0.0
+	sums, weights := make([]float64, 8*7), make([]float64, 8)
+	for i, n := range s.Counts {
+		row := s.Centers[i*7:][:7]
+		nearest, least := 0, math.Inf(1)
+		for j := range 8 {
+			sum := 0.0
+			for c, x := range row {
+				e := x - float64(model.Centers.Data[j*7+c])
+				sum += e * e
+			}
+			if sum < least {
+				nearest, least = j, sum
+			}
+		}
+		loss += n * least
+		total += n
+		weights[nearest] += n
+		for c, x := range row {
+			sums[nearest*7+c] += n * x
+		}
+	}
+	require.Equal(t, float64(len(rows)+80), math.Round(total))
+	require.InDelta(t, 0.0539902, loss/total, 1e-5)
+	for i, x := range model.Centers.Data {
+		require.InDelta(t, sums[i]/weights[i/7], x, 1e-5)
+	}
 }

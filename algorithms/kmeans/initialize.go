@@ -8,77 +8,117 @@ import (
 	"github.com/algospec/algospec/algorithms/compute"
 )
 
-// initialize draws the centers from the first batch of the first host that has enough rows, and tells the others. Where a host is
-// stopped before there are enough, no centers are drawn.
+// firsts are what the hosts' first batches are.
+type firsts struct {
+	rows     []int // of each host
+	features int
+	stopped  bool // a host is stopped
+}
+
+func (f *firsts) sum() (n int64) {
+	for _, rows := range f.rows {
+		n += int64(rows)
+	}
+	return n
+}
+
+// initialize draws the centers, of which all hosts then hold the same bits. Where a host is stopped before there are rows enough, it draws none.
 func (r *reading) initialize(stop bool) error {
 	began := time.Now()
-	root, d, err := r.firstWithRows(stop)
-	if err != nil || root < 0 {
+	f, err := r.firsts(stop)
+	if err != nil {
 		return err
 	}
-	if n := float64(r.p.centers()) * float64(d); n > maxNumbers {
-		return algospec.ClientErrorf("channel train: %d centers of %d features are more than %d numbers", r.p.centers(), d, maxNumbers)
-	}
-	k := int(r.p.centers())
-	centers := make([]float64, k*d)
-	if r.job.Cluster.Rank() == root {
-		x := compute.Of(r.batch)
-		var chosen []int
-		if random := stream(r.seed, streamInit); r.p.InitMethod == "random" {
-			chosen = random.Perm(x.Rows())[:k]
-		} else {
-			chosen = plusPlus(random, x, nil, k, 1)
-		}
-		rows := rowsOf(x, chosen)
-		for i, v := range rows.Data {
-			centers[i] = float64(v)
+	k, root := r.p.centers(), -1
+	for rank, rows := range f.rows {
+		if int64(rows) >= k && root < 0 {
+			root = rank
 		}
 	}
-	if err := r.job.Cluster.Broadcast(r.save, root, centers); err != nil {
+	parallel := r.p.InitMethod == "kmeans||"
+	switch enough := root >= 0 || parallel && f.sum() >= k; {
+	case enough && float64(k)*float64(f.features) > maxNumbers:
+		return algospec.ClientErrorf("channel train: %d centers of %d features are more than %d numbers", k, f.features, maxNumbers)
+	case enough:
+	case f.stopped:
+		r.stopped = true
+		return nil
+	case f.sum() == 0:
+		return errNoRecords
+	default:
+		return r.tooFew(f.rows)
+	}
+	var centers []float64
+	if parallel {
+		p := parallelDraw{reading: r, k: int(k), d: f.features, rows: f.rows}
+		if r.batch != nil {
+			p.x = compute.Of(r.batch)
+		}
+		centers, err = p.draw()
+	} else {
+		centers, err = r.drawAt(root, int(k), f.features)
+	}
+	if err != nil {
 		return err
 	}
-	r.State = newState(k, d, centers)
+	r.State = newState(int(k), f.features, centers)
 	r.greet(began)
 	return nil
 }
 
-// firstWithRows returns the rank of the first host whose first batch has enough rows, and how many features these have. It is -1
-// where there is none and a host is stopped.
-func (r *reading) firstWithRows(stop bool) (root, d int, err error) {
+// firsts tells all hosts what the first batch of each is.
+func (r *reading) firsts(stop bool) (firsts, error) {
 	hosts := &r.job.Cluster
-	sizes := make([]float64, 2*hosts.Size()+1) // rows and features of each host's batch; how many hosts are stopped
+	numbers := make([]float64, 2*hosts.Size()+1) // rows and features of each; stopped ones
 	if r.batch != nil {
-		sizes[2*hosts.Rank()] = float64(r.batch.Rows())
-		sizes[2*hosts.Rank()+1] = float64(compute.Of(r.batch).Cols())
+		numbers[2*hosts.Rank()] = float64(r.batch.Rows())
+		numbers[2*hosts.Rank()+1] = float64(compute.Of(r.batch).Cols())
 	}
 	if stop {
-		sizes[2*hosts.Size()] = 1
+		numbers[2*hosts.Size()] = 1
 	}
-	if err := hosts.AllReduce(r.save, sizes); err != nil {
-		return 0, 0, err
+	if err := hosts.AllReduce(r.save, numbers); err != nil {
+		return firsts{}, err
 	}
-	most := 0.0
+	f := firsts{stopped: numbers[2*hosts.Size()] > 0}
 	for rank := range hosts.Size() {
-		rows := sizes[2*rank]
-		if rows >= float64(r.p.centers()) {
-			return rank, int(sizes[2*rank+1]), nil
+		f.rows = append(f.rows, int(numbers[2*rank]))
+		f.features = max(f.features, int(numbers[2*rank+1])) // all the same, but for hosts without rows
+	}
+	return f, nil
+}
+
+// drawAt has the host of rank root draw k rows of its first batch.
+func (r *reading) drawAt(root, k, d int) ([]float64, error) {
+	centers := make([]float64, k*d)
+	if r.job.Cluster.Rank() == root {
+		x := compute.Of(r.batch)
+		random, chosen := stream(r.seed, streamInit), []int(nil)
+		if r.p.InitMethod == "random" {
+			chosen = random.Perm(x.Rows())[:k]
+		} else {
+			chosen = plusPlus(random, x, nil, k, 1)
 		}
-		most = max(most, rows)
+		for i, v := range rowsOf(x, chosen).Data {
+			centers[i] = float64(v)
+		}
 	}
-	switch {
-	case sizes[2*hosts.Size()] > 0:
-		r.stopped = true
-		return -1, 0, nil
-	case most == 0:
-		return 0, 0, errNoRecords
+	return centers, r.job.Cluster.Broadcast(r.save, root, centers)
+}
+
+// tooFew is the error of first batches from which the centers cannot be drawn.
+func (t *training) tooFew(rows []int) error {
+	most := 0
+	for _, n := range rows {
+		most = max(most, n)
 	}
-	return 0, 0, r.tooFew(int64(most))
+	return algospec.ClientErrorf("channel train: the first batch has %d rows, fewer than the %d centers to draw from it (%d·%d: k·extra_center_factor); "+
+		"a smaller extra_center_factor or a larger mini_batch_size may help", most, t.p.centers(), t.p.K, t.p.factor())
 }
 
 // greet says what the first batch was.
 func (r *reading) greet(began time.Time) {
-	var first algorithms.Pass
-	first.Began = began
+	first := algorithms.Pass{Began: began}
 	if r.batch != nil {
 		first.Add(r.batch)
 		if n := r.batch.Rows(); n < r.p.MiniBatchSize {
@@ -87,5 +127,5 @@ func (r *reading) greet(began time.Time) {
 	}
 	counts := algorithms.Counts{Records: first.Records, Batches: first.Batches, MaxRecords: first.Records, MaxBatches: first.Batches}
 	r.report.Counts(algorithms.Dimensions{Meta: "init_train_data_iter"}, counts, first)
-	r.initTime = time.Since(r.began)
+	r.initTime = time.Since(r.training.began)
 }

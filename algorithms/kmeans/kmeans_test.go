@@ -129,6 +129,17 @@ func inertia(m *kmeans.Model, rows table) float64 {
 	return total
 }
 
+// cost is inertia by the model's own distances, for many rows.
+func cost(m *kmeans.Model, rows table) float64 {
+	distance := make([]float32, len(rows))
+	m.Predict(rows.matrix(), nil, distance)
+	total := 0.0
+	for _, d := range distance {
+		total += float64(d) * float64(d)
+	}
+	return total
+}
+
 // blobs returns rows around so many places.
 func blobs(n, d, places int, seed uint64) (rows table) {
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -169,4 +180,12 @@ func referenceOf(t *testing.T, name string) []reference {
 	require.NoError(t, json.Unmarshal(file.Results[name], &r))
 	require.NotEmpty(t, r.KMeans)
 	return r.KMeans
+}
+
+// fit is a training as a library.
+func fit(t testing.TB, p kmeans.Params, rows table) *kmeans.Model {
+	t.Helper()
+	m, err := kmeans.Fit(t.Context(), channel.Memory(rows.encode(t)), p)
+	require.NoError(t, err)
+	return m
 }

@@ -28,8 +28,8 @@ func Train(ctx context.Context, job *algospec.Job, p Params) error {
 	return err
 }
 
-// Fit clusters the rows of a source, RecordIO-protobuf, as Train does. Of p only K is required; zero values are the defaults, and a
-// FeatureDim of 0 takes the width of the data.
+// Fit clusters the rows of a source, RecordIO-protobuf, as Train does, on this host. Of p only K is required; zero values are the
+// defaults, a FeatureDim of 0 takes the width of the data, and Sparse, not ForceDense, says whether sparse rows stay so.
 func Fit(ctx context.Context, src channel.Source, p Params) (*Model, error) {
 	return FitChannel(ctx, &channel.Channel{Name: "train", Source: src}, p)
 }
@@ -40,7 +40,7 @@ func FitChannel(ctx context.Context, c *channel.Channel, p Params) (*Model, erro
 		return nil, algospec.ClientErrorf("kmeans: %d clusters", p.K)
 	}
 	p = p.withDefaults()
-	p.DataMSD = hyperparams.Fixed(false)
+	p.ForceDense = true // its zero value is not the default; Sparse says so here
 	t := newTraining(&algospec.Job{Channels: map[string]*channel.Channel{"train": c}}, p)
 	t.library = true
 	return t.run(ctx)
@@ -63,7 +63,7 @@ type training struct {
 
 func newTraining(job *algospec.Job, p Params) *training {
 	t := &training{job: job, p: p, batching: p.Batching, clock: clock{}, began: time.Now()}
-	t.batching.Sparse = !p.ForceDense && !t.library
+	t.batching.Sparse = p.Sparse || !p.ForceDense
 	r := algorithms.NewReport(job, "AWS/KMeansWebscale", hyperparams.Defaults[Params]())
 	t.report = r
 	r.Infof("Create Store: %s", map[bool]string{true: "local", false: "dist_sync"}[job.Cluster.Size() == 1])
@@ -92,7 +92,7 @@ func (t *training) run(ctx context.Context) (*Model, error) {
 		return nil, err
 	}
 	if t.K == 0 {
-		t.report.Warnf("Stopped, and there is no model: %v", errNoRecords)
+		t.report.Warnf("Stopped, and there is no model: no centers had been drawn")
 		return nil, context.Cause(ctx)
 	}
 	model, err := t.finish(ctx, save)
@@ -247,12 +247,6 @@ func (t *training) reduce(ctx context.Context) (*Model, error) {
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 func stopped(ctx context.Context) bool { return errors.Is(context.Cause(ctx), algospec.ErrStopped) }
-
-// tooFew is the error of first batches from which the centers cannot be drawn.
-func (t *training) tooFew(rows int64) error {
-	return algospec.ClientErrorf("channel train: the first batch has %d rows, fewer than the %d centers to draw from it (%d·%d: k·extra_center_factor); "+
-		"a smaller extra_center_factor or a larger mini_batch_size may help", rows, t.p.centers(), t.p.K, t.p.factor())
-}
 
 // Metrics returns the definitions of what Train prints for a platform to scrape.
 func Metrics() []algospec.MetricDefinition {
