@@ -41,6 +41,9 @@ func decompose(scatter *mat.SymDense, k int) ([]float64, *mat.Dense, error) {
 			factor.Set(i, column, upper.At(i, j)*scale[column])
 		}
 	}
+	if !finite(factor.RawMatrix().Data) {
+		return nil, nil, errors.New("pca: the scatter matrix is none") // that was read, and is not of rows
+	}
 	var svd mat.SVD
 	kind := mat.SVDThinV
 	if k > cholesky.Rank() {

@@ -22,7 +22,7 @@ import (
 type shard map[string]table
 
 // trainHosts trains on hosts in this process and returns their model directories and logs.
-func trainHosts(t *testing.T, p pca.Params, shards []shard) (dirs, logs []string, errs []error) {
+func trainHosts(t *testing.T, p pca.Params, shards []shard, changes ...func(*algospec.Job)) (dirs, logs []string, errs []error) {
 	t.Helper()
 	hosts := cluster.Loopback(len(shards))
 	out := make([]bytes.Buffer, len(shards))
@@ -37,6 +37,9 @@ func trainHosts(t *testing.T, p pca.Params, shards []shard) (dirs, logs []string
 		for name, rows := range s {
 			job.Channels[name] = &channel.Channel{Name: name, Source: channel.Memory(rows.encode(t))}
 		}
+		for _, change := range changes {
+			change(job)
+		}
 		wait.Go(func() {
 			defer job.Cluster.Close()
 			errs[rank] = pca.Train(t.Context(), job, p)
@@ -47,6 +50,13 @@ func trainHosts(t *testing.T, p pca.Params, shards []shard) (dirs, logs []string
 		logs = append(logs, out[i].String())
 	}
 	return dirs, logs, errs
+}
+
+// withChannel gives each host a channel of these bytes.
+func withChannel(name string, content []byte) func(*algospec.Job) {
+	return func(job *algospec.Job) {
+		job.Channels[name] = &channel.Channel{Name: name, Source: channel.Memory(content)}
+	}
 }
 
 func readModel(t *testing.T, dir string) *pca.Model {
@@ -200,5 +210,37 @@ func TestAHostWithBadDataIsNamedInTheOthersFailureFiles(t *testing.T) {
 	for _, h := range hosts[:2] {
 		require.Equal(t, 1, h.Wait())
 		require.Equal(t, "AlgorithmError: cluster: host algo-3 is lost: it ended before a collective that others called", h.Failure(t))
+	}
+}
+
+// Randomized mode on several hosts: one model, as good as that of one host.
+func TestHostsSketchTogether(t *testing.T) {
+	rows := random(900, 120, 16)
+	for _, row := range rows { // variances that differ, without which no sketch tells directions apart
+		for j := range row {
+			row[j] *= float32(math.Pow(0.8, float64(j)))
+		}
+	}
+	p := params(120, 4)
+	p.AlgorithmMode, p.ExtraComponents = "randomized", -1
+	exact := params(120, 4)
+	want := fit(t, rows, exact)
+	for cut, parts := range cuts(rows) {
+		t.Run(cut, func(t *testing.T) {
+			var shards []shard
+			for _, part := range parts {
+				shards = append(shards, shard{"train": part})
+			}
+			dirs, logs, errs := trainHosts(t, p, shards)
+			require.Equal(t, []error{nil, nil, nil}, errs)
+			got := readModel(t, dirs[0])
+			for j := range got.S {
+				require.InEpsilon(t, want.S[3-j], got.S[j], 0.02)
+			}
+			got.Rows, got.TotalSquares = want.Rows, want.TotalSquares
+			left, least := got.SquaredError(matrix(rows)), want.SquaredError(matrix(rows))
+			require.GreaterOrEqual(t, want.TotalSquares-left, 0.98*(want.TotalSquares-least))
+			require.Contains(t, logs[1], "The default executor is <RandomizedPCAExecutor on cpu(0)>.")
+		})
 	}
 }

@@ -27,9 +27,9 @@ const waitingRows = 8
 // A sketch is the statistic of randomized mode: ℓ orthonormal directions with what the rows come to along them, in
 // memory that is O(ℓd).
 //
-// The original keeps ℓ random combinations of all rows (builtin-algorithms, 2.2), a sum in which the directions of
-// large variance drown each other: of the census its five components hold some 0.9 of the variance that five can. This
-// is Frequent Directions (Liberty 2013; Ghashami et al. 2016): rows are stacked below the sketch, the ℓ largest singular values and
+// The original keeps ℓ random combinations of all rows (builtin-algorithms, 2.2), from which ℓ must be large to tell
+// directions apart: with 10 extra components, five components of the census held 0.74 of the variance that five can in the worst of 20 runs of
+// that, 0.84 in the median; of MNIST 0.47 and 0.59. Here they hold 0.9999 and 0.9998. This is Frequent Directions (Liberty 2013; Ghashami et al. 2016): rows are stacked below the sketch, the ℓ largest singular values and
 // right vectors of the stack are the new sketch, and the squares of the values are lowered by the smallest of
 // them. Along any direction the sketch is then never above the rows and at most Δ below them, Δ being the sum of what was
 // lowered, and Δ ≤ Σ_{j>k} s_j² / (ℓ−k) for every k below ℓ: there is no failure with small probability, and it merges

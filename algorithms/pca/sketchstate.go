@@ -1,9 +1,11 @@
 package pca
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/algospec/algospec/algorithms"
 	"github.com/algospec/algospec/algorithms/compute"
@@ -105,6 +107,9 @@ func (s *sketch) ReadFrom(r io.Reader) (int64, error) {
 	read := newSketch(d, l, head[3] == 1, s.seed)
 	read.stacks = int64(head[4])
 	read.setNumbers(numbers)
+	if slices.Min(read.values) < 0 || read.n < 0 || read.lost < 0 {
+		return in.n, errors.New("pca: squares below zero are no state")
+	}
 	if stored >= 0 {
 		csr := &algorithms.CSR{Cols: d, Indptr: readAll[int](&in, waiting+1), Indices: readAll[int32](&in, stored), Data: readAll[float32](&in, stored)}
 		read.wait = compute.Matrix{S: csr}

@@ -2,6 +2,7 @@ package pca
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -119,6 +120,19 @@ func (r *numberReader) grow(n int) []float64 {
 		begin := len(numbers)
 		numbers = append(numbers, make([]float64, min(n-begin, 1<<13))...)
 		r.read(numbers[begin:])
+		if r.err == nil && !finite(numbers[begin:]) {
+			r.err = errors.New("pca: numbers that are NaN or infinite are no state")
+		}
 	}
 	return numbers
+}
+
+// finite reports whether no number is NaN or infinite.
+func finite(numbers []float64) bool {
+	for _, x := range numbers {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return false
+		}
+	}
+	return true
 }
