@@ -93,14 +93,18 @@ func multiclassPoint(i int) Setting {
 	if i < len(multiclassKnown) {
 		return multiclassKnown[len(multiclassKnown)-1-i]
 	}
-	return Setting{
-		LearningRate: logUniform(i, 0, 5e-3, 0.2),
-		L1:           logUniform(i, 1, 1e-6, 0.5),
-		WD:           logUniform(i, 2, 1e-5, 1e-2),
-		Step:         int(logUniform(i, 3, 50, 300)),
+	s := Setting{
+		LearningRate: logUniform(i, 0, 1e-3, 0.2),
+		Step:         int(logUniform(i, 3, 20, 300)),
 		Factor:       0.9 + 0.099*sobol(i, 4),
 		MinimumLR:    logUniform(i, 5, 1e-6, 1e-4),
 	}
+	if i&1 == 0 {
+		s.WD = logUniform(i, 2, 1e-8, 1e-5)
+		return s
+	}
+	s.L1, s.WD = logUniform(i, 1, 1e-6, 1e-2), logUniform(i, 2, 1e-5, 1e-2)
+	return s
 }
 
 func logUniform(i, dimension int, low, high float64) float64 {

@@ -102,7 +102,7 @@ func (t *training) reportScores(split string, s *scores) {
 func (t *training) done() {
 	milliseconds := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 	t.report.Metrics(t.began, algorithms.Dimensions{}, map[string]float64{
-		"initialize.time": milliseconds(t.times.initialize), "epochs": float64(t.p.Epochs),
+		"setuptime": milliseconds(t.times.setup), "initialize.time": milliseconds(t.times.initialize), "epochs": float64(t.p.Epochs),
 		"check_early_stopping.time": milliseconds(t.times.check.sum), "update.time": milliseconds(t.times.update.sum),
 		"finalize.time": milliseconds(t.times.finalize), "totaltime": milliseconds(time.Since(t.began)),
 	})

@@ -11,7 +11,7 @@ import (
 )
 
 // score chooses the model's threshold, on the channel validation or else train, saves the model with it, and reports what the
-// model is worth on each channel, all rows of it.
+// model is worth on these channels, all rows of them.
 func (t *training) score(ctx context.Context, model *Model) error {
 	choose := t.p.PredictorType == binaryClassifier && t.p.criterion() != "loss_function"
 	var validation *scores
@@ -28,6 +28,11 @@ func (t *training) score(ctx context.Context, model *Model) error {
 	}
 	t.reportScores("train", train)
 	t.reportScores("validation", validation)
+	return nil
+}
+
+// test reports what the model is worth on the channel test, if there is one.
+func (t *training) test(ctx context.Context, model *Model) error {
 	tests, err := t.any(ctx, "test")
 	if err != nil {
 		return err
