@@ -32,7 +32,7 @@ func Main(functions []byte, run func(context.Context, *Setup) error) {
 	var s Setup
 	interpreter := flag.String("python", "", "the Python `interpreter` with the peers; see internal/peers/python")
 	flag.IntVar(&s.Rounds.N, "rounds", 5, "rounds that count, after one that does not; 1 is a trial, without that one")
-	flag.IntVar(&s.Threads, "threads", runtime.NumCPU(), "threads of each side")
+	flag.IntVar(&s.Threads, "threads", runtime.NumCPU(), "threads of each side; 1 on a busy machine, where those of the peers that wait for each other take the processor's time")
 	flag.Float64Var(&s.Scale, "scale", 1, "scales the number of rows")
 	flag.StringVar(&s.Only, "only", "", "leaves out cases whose name does not contain this")
 	flag.Parse()
