@@ -1,6 +1,8 @@
 package algorithms
 
 import (
+	"fmt"
+
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/algospec/algospec/checkpoint"
@@ -32,7 +34,7 @@ type Batching struct {
 
 // A Batch is consecutive rows of one epoch.
 type Batch struct {
-	X         blas32.General // the features of a dense batch, a row each; Stride is Cols
+	X         blas32.General // the features of a dense batch, a row each; Stride is Cols but for NewBatch
 	S         CSR            // the features of a sparse batch
 	Labels    []float32      // LabelSize values for each row, row by row
 	LabelSize int            // 0 where the records have no label
@@ -41,6 +43,20 @@ type Batch struct {
 
 	rows int
 	end  checkpoint.Position
+}
+
+// NewBatch returns the batch of rows that are in memory already, for what learns from batches: the rows of x, with
+// len(labels)/x.Rows values of label each. It shares their memory, and its First, Bytes and End are zero. It panics where
+// the labels do not go round.
+func NewBatch(x blas32.General, labels []float32) *Batch {
+	b := &Batch{X: x, Labels: labels, rows: x.Rows}
+	if x.Rows > 0 {
+		b.LabelSize = len(labels) / x.Rows
+	}
+	if b.LabelSize*x.Rows != len(labels) {
+		panic(fmt.Sprintf("algorithms: %d labels of %d rows", len(labels), x.Rows))
+	}
+	return b
 }
 
 // CSR is a sparse matrix, row by row: row i has the values Data[Indptr[i]:Indptr[i+1]], in the

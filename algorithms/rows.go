@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 
 	"github.com/algospec/algospec/channel"
 	"github.com/algospec/algospec/checkpoint"
@@ -175,15 +174,4 @@ func (r *rowReader) found() (int, error) {
 		err = errors.New("the row does not tell how many features there are")
 	}
 	return row.Columns, err
-}
-
-// notFinite returns the place of the first number that is NaN or infinite, or -1.
-func notFinite(row []float32) int {
-	const exponent = 0x7f800000
-	for j, x := range row {
-		if math.Float32bits(x)&exponent == exponent {
-			return j
-		}
-	}
-	return -1
 }

@@ -169,7 +169,7 @@ func (r *lossRows) pointwise() {
 	}
 }
 
-// At returns the loss of one row and its derivative by z. It is not for Softmax.
+// At returns the loss of one row and its derivative by z; that of a z that is NaN is NaN. It is not for Softmax.
 func (l Loss) At(z, y, parameter float64) (loss, derivative float64) {
 	e := z - y
 	a := math.Abs(e)
@@ -179,10 +179,10 @@ func (l Loss) At(z, y, parameter float64) (loss, derivative float64) {
 		return math.Max(0, -t*z) + math.Log1p(math.Exp(-math.Abs(z))), -t / (1 + math.Exp(t*z))
 	case Hinge:
 		t := 2*y - 1
-		if loss := parameter - t*z; loss > 0 {
-			return loss, -t
+		if t*z >= parameter {
+			return 0, 0
 		}
-		return 0, 0
+		return parameter - t*z, -t
 	case Squared:
 		return e * e, e
 	case Absolute:
@@ -191,10 +191,10 @@ func (l Loss) At(z, y, parameter float64) (loss, derivative float64) {
 		over := math.Max(0, a-parameter)
 		return over * over, sign(e) * over
 	case AbsoluteInsensitive:
-		if a > parameter {
-			return a - parameter, sign(e)
+		if a <= parameter {
+			return 0, 0
 		}
-		return 0, 0
+		return a - parameter, sign(e)
 	case Huber:
 		if a <= parameter {
 			return e * e / 2, e

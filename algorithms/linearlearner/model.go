@@ -278,17 +278,26 @@ func parseModel(content []byte) (*Model, error) {
 	return m, nil
 }
 
-// readMember reads a member of the archive, whose size its reader checks.
+// readMember reads a member of the archive, which must be stored: no file takes more memory than it has bytes.
 func readMember(archive *zip.Reader, name string, read func(io.Reader) error) error {
-	member, err := archive.Open(name)
-	if err != nil {
-		return err
+	for _, f := range archive.File {
+		if f.Name != name {
+			continue
+		}
+		if f.Method != zip.Store {
+			return fmt.Errorf("%s: compressed, and model files are not", name)
+		}
+		member, err := f.Open()
+		if err != nil {
+			return err
+		}
+		defer member.Close()
+		if err := read(member); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		return nil
 	}
-	defer member.Close()
-	if err := read(member); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return nil
+	return fmt.Errorf("no %s in the archive", name)
 }
 
 func floats(file *ndarray.File, name string) ([]float32, []int, error) {

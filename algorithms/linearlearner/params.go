@@ -95,6 +95,7 @@ func (p Params) withDefaults() Params {
 	p.TargetPrecision = cmp.Or(p.TargetPrecision, 0.8)
 	p.FBeta = cmp.Or(p.FBeta, 1)
 	p.AccuracyTopK = cmp.Or(p.AccuracyTopK, 3)
+	p.Seed = cmp.Or(p.Seed, 1)
 	p.NumCalibrationSamples = cmp.Or(p.NumCalibrationSamples, 10_000_000)
 	return p
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"gonum.org/v1/gonum/blas/blas32"
@@ -420,7 +421,7 @@ func (t *training) compare(ctx context.Context, pass algorithms.Pass) error {
 	}
 	if !t.Best.Any || t.better(values[best], t.Best.Value) {
 		t.Best = pair{Model: best, Epoch: t.Epoch, Value: values[best], Any: true}
-		t.keep(best)
+		t.best = t.weightsOf(best, t.best)
 	}
 	stop := t.Stopping.Observe(values[best])
 	t.times.check.add(time.Since(began))
@@ -432,10 +433,16 @@ func (t *training) compare(ctx context.Context, pass algorithms.Pass) error {
 	return nil
 }
 
-// bestOf returns the model of the best value, -1 where none is a number.
+// bestOf returns the model of the best value, -1 where none is a number. Models that have diverged, whatever their value, are
+// left out.
 func (t *training) bestOf(values []float64) int {
+	t.linear.State(&t.copy)
 	best := -1
+	var weights []float32
 	for m, v := range values {
+		if weights = t.weightsOf(m, weights); slices.ContainsFunc(weights, infinite) {
+			continue
+		}
 		if !math.IsNaN(v) && !math.IsInf(v, 0) && (best < 0 || t.better(v, values[best])) {
 			best = m
 		}
@@ -450,19 +457,21 @@ func (t *training) better(a, b float64) bool {
 	return a < b
 }
 
-// keep copies the weights of a model to best.
-func (t *training) keep(model int) {
-	t.linear.State(&t.copy)
+func infinite(x float32) bool { return x-x != 0 }
+
+// weightsOf copies the weights of a model out of copy, to memory that is used again.
+func (t *training) weightsOf(model int, memory []float32) []float32 {
 	outputs := t.p.outputs()
 	columns := len(t.settings) * outputs
 	weights := t.copy.Weights
 	if t.p.Average.Or(true) {
 		weights = t.copy.Average
 	}
-	t.best = t.best[:0]
+	memory = memory[:0]
 	for begin := model * outputs; begin < len(weights); begin += columns {
-		t.best = append(t.best, weights[begin:][:outputs]...)
+		memory = append(memory, weights[begin:][:outputs]...)
 	}
+	return memory
 }
 
 // bestModel returns the best model, for raw features.
@@ -554,7 +563,7 @@ func (t *training) salvage(ctx context.Context) (*Model, error) {
 			t.report.Warnf("Stopped, and there is no model: the loss of every one is infinite or no number.")
 			return nil, context.Cause(ctx)
 		}
-		t.keep(best)
+		t.best = t.weightsOf(best, t.best)
 		t.Best.Model = best
 		t.report.Infof("Stopped in epoch 0, after %v records. The model is the one whose loss is the least so far.", t.Rows)
 	}

@@ -43,7 +43,8 @@ func leading(scatter *mat.SymDense, k int) ([]float64, *mat.Dense) {
 		basis.RawMatrix().Data[i] = random.NormFloat64()
 	}
 	var product, turned mat.Dense
-	for range leadingRounds {
+	before := math.Inf(1)
+	for round := range leadingRounds {
 		orthonormalizeWide(basis.RawMatrix())
 		image.Mul(all, basis)
 		product.Mul(basis.T(), image)
@@ -62,7 +63,13 @@ func leading(scatter *mat.SymDense, k int) ([]float64, *mat.Dense) {
 		eigen.VectorsTo(&turn)
 		turned.Mul(basis, &turn)
 		basis.Mul(image, &turn)
-		if residual(&turned, basis, values, k) > leadingResidual*math.Sqrt(float64(d))*values[m-1] {
+		left, goal := residual(&turned, basis, values, k), leadingResidual*math.Sqrt(float64(d))*values[m-1]
+		if left > goal {
+			// Residuals fall by the same factor each round, in the end.
+			if round > 5 && math.Log(left/goal) > math.Log(before/left)*float64(leadingRounds-round) {
+				return nil, nil
+			}
+			before = left
 			continue
 		}
 		if !(values[m-k] > leadingRange*values[m-1]) {
