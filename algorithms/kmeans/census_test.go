@@ -50,8 +50,8 @@ func census(t *testing.T, components int) table {
 
 // Acceptance K1 and K2 (builtin-algorithms, 10.2): what is logged, and what is true of the data, of 40 trainings with defaults. The
 // specification's own simulation of 40 seeds had 0.0577 to 0.0695, median 0.0632, logged, and 0.1060 to 0.1120, median 0.1081, true. Its
-// gate for the worst of 40 is 0.1125. Of 400 seeds of ours 7 are above that, up to 0.119, and one of these 40: their draws
-// of the first centers are unlucky, and the best of any number of trials of the last step would leave 5 of the 7.
+// gate for the worst of 40 is 0.1125. Of 400 seeds of ours about 10 are above that, up to 0.119, and one of these 40, by little: their draws
+// of the first centers are unlucky, and to choose among the trials of the last step by the loss of the data would leave half of them.
 func TestAcceptanceOnTheCensus(t *testing.T) {
 	rows := census(t, 7)
 	var logged, data []float64

@@ -23,74 +23,73 @@ func stream(seed int64, number uint64) *rand.Rand { return rand.New(rand.NewPCG(
 // weight, nil being 1 each, by its squared distance from those chosen before. Of so many candidates at a time that one is
 // chosen which leaves the least; more than one is what they call greedy.
 func plusPlus(r *rand.Rand, x compute.Matrix, weight []float32, k, candidates int) []int {
-	s := newSeeding(x, weight)
-	chosen := []int{pick(r, s.mass)}
-	s.choose(chosen[0], s.to(chosen[0], s.distance[0]))
+	s := newSeeding(x, weight, candidates)
+	var chosen []int
 	for len(chosen) < k {
-		best, least := -1, math.Inf(1)
-		for range candidates {
-			i := pick(r, s.mass)
-			if left := s.left(s.to(i, s.distance[1])); left < least || best < 0 {
-				best, least = i, left
-				s.distance[0], s.distance[1] = s.distance[1], s.distance[0]
+		for c := range s.candidates {
+			if s.candidates[c] = pick(r, s.mass); len(chosen) == 0 { // the first one just so, or all trials would begin in the middle
+				s.candidates[c] = s.candidates[0]
 			}
 		}
-		chosen = append(chosen, best)
-		s.choose(best, s.distance[0])
+		chosen = append(chosen, s.choose())
 	}
 	return chosen
 }
 
 // A seeding is rows of which some are chosen.
 type seeding struct {
-	x        compute.Matrix
-	weight   []float32
-	mass     []float64 // of each row: its weight by its squared distance from the chosen ones; negative where it is chosen
-	closest  []float32 // that distance
-	distance [2][]float32
-	row      blas32.General
-	center   compute.Centers
+	x          compute.Matrix
+	weight     []float32
+	mass       []float64 // of each row: its weight by its squared distance from the chosen ones; negative where it is chosen
+	closest    []float32 // that distance
+	candidates []int
+	rows       blas32.General // the candidates
+	distance   blas32.General // of each row to each candidate, squared
+	center     compute.Centers
 }
 
-func newSeeding(x compute.Matrix, weight []float32) *seeding {
+func newSeeding(x compute.Matrix, weight []float32, candidates int) *seeding {
 	n, d := x.Rows(), x.Cols()
-	s := &seeding{x: x, weight: weight, mass: make([]float64, n), closest: make([]float32, n)}
+	s := &seeding{x: x, weight: weight, mass: make([]float64, n), closest: make([]float32, n), candidates: make([]int, candidates)}
 	for i := range s.mass {
 		s.mass[i] = weightOf(weight, i)
 		s.closest[i] = math.MaxFloat32
 	}
-	s.distance = [2][]float32{make([]float32, n), make([]float32, n)}
-	s.row = blas32.General{Rows: 1, Cols: d, Stride: d, Data: make([]float32, d)}
-	s.center = compute.Default().NewCenters(s.row)
+	s.rows = blas32.General{Rows: candidates, Cols: d, Stride: d, Data: make([]float32, candidates*d)}
+	s.distance = blas32.General{Rows: n, Cols: candidates, Stride: candidates, Data: make([]float32, n*candidates)}
+	s.center = compute.Default().NewCenters(s.rows)
 	return s
 }
 
-// to writes the squared distance of each row from row i to distance, and returns it.
-func (s *seeding) to(i int, distance []float32) []float32 {
-	widen(s.x, i, s.row.Data)
-	s.center.Set(s.row)
-	s.center.Assign(s.x, nil, distance)
-	return distance
-}
-
-// left returns what the mass of all rows would be were one chosen that is so far from them.
-func (s *seeding) left(distance []float32) float64 {
-	sum := 0.0
-	for l, d := range distance {
-		sum += float64(min(d, s.closest[l])) * weightOf(s.weight, l)
+// choose takes the candidate that leaves the least mass.
+func (s *seeding) choose() int {
+	for c, i := range s.candidates {
+		widen(s.x, i, s.rows.Data[c*s.rows.Cols:][:s.rows.Cols])
 	}
-	return sum
-}
-
-// choose takes row i, which is so far from all rows.
-func (s *seeding) choose(i int, distance []float32) {
-	for l, d := range distance {
-		s.closest[l] = min(d, s.closest[l])
-		if s.mass[l] >= 0 {
-			s.mass[l] = float64(s.closest[l]) * weightOf(s.weight, l)
+	s.center.Set(s.rows)
+	s.center.Distances(s.x, s.distance)
+	width := len(s.candidates)
+	left := make([]float64, width)
+	for i, closest := range s.closest {
+		w := weightOf(s.weight, i)
+		for c, d := range s.distance.Data[i*width:][:width] {
+			left[c] += float64(min(d, closest)) * w
 		}
 	}
-	s.mass[i] = -1
+	best := 0
+	for c := range left {
+		if left[c] < left[best] {
+			best = c
+		}
+	}
+	for i := range s.closest {
+		s.closest[i] = min(s.closest[i], s.distance.Data[i*width+best])
+		if s.mass[i] >= 0 {
+			s.mass[i] = float64(s.closest[i]) * weightOf(s.weight, i)
+		}
+	}
+	s.mass[s.candidates[best]] = -1
+	return s.candidates[best]
 }
 
 func weightOf(weight []float32, i int) float64 {

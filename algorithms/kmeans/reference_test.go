@@ -58,14 +58,18 @@ func TestOnePassIsNearTheBestOfScikitLearnsTwenty(t *testing.T) {
 		for _, want := range referenceOf(t, set.name) {
 			t.Run(set.name+", k="+strconv.Itoa(want.K), func(t *testing.T) {
 				var ratios []float64
-				for seed := range 20 {
+				seeds := 20
+				if len(rows) > 5000 { // the whole number in a soak
+					seeds = min(20, soak(t, 5))
+				}
+				for seed := range seeds {
 					m, err := kmeans.Fit(t.Context(), data, params(t, len(rows[0]), want.K, hyperparams.Map{"_seed": strconv.Itoa(seed)}))
 					require.NoError(t, err)
 					ratios = append(ratios, cost(m, rows)/want.BestInertia)
 				}
 				slices.Sort(ratios)
-				t.Logf("%.4f to %.4f of the best of 20, median %.4f", ratios[0], ratios[19], ratios[10])
-				require.LessOrEqual(t, ratios[10], 1.15)
+				t.Logf("%.4f to %.4f of the best of 20, median %.4f", ratios[0], ratios[seeds-1], ratios[seeds/2])
+				require.LessOrEqual(t, ratios[seeds/2], 1.15)
 			})
 		}
 	}
@@ -96,7 +100,7 @@ func TestHostsAreAsGoodAsOne(t *testing.T) {
 				shards = append(shards, shard{"train": rows[i*len(rows)/hosts : (i+1)*len(rows)/hosts]})
 			}
 			var one, several []float64
-			for seed := range 5 {
+			for seed := range 3 {
 				p := params(t, len(rows[0]), c.k, hyperparams.Map{"mini_batch_size": c.batch, "_seed": strconv.Itoa(seed), "_data_msd": "false"})
 				// The same start, as the draws themselves differ by more than is asked.
 				var start table
@@ -118,9 +122,9 @@ func TestHostsAreAsGoodAsOne(t *testing.T) {
 					best = r.BestInertia
 				}
 			}
-			t.Logf("medians of 5: %.4f on one host, %.4f on %d, of the best of 20", one[2]/best, several[2]/best, hosts)
-			require.InEpsilon(t, one[2], several[2], 0.02)
-			require.LessOrEqual(t, several[2]/best, c.best)
+			t.Logf("medians of 3: %.4f on one host, %.4f on %d, of the best of 20", one[1]/best, several[1]/best, hosts)
+			require.InEpsilon(t, one[1], several[1], 0.02)
+			require.LessOrEqual(t, several[1]/best, c.best)
 		})
 	}
 }
