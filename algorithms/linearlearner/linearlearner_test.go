@@ -356,6 +356,15 @@ func TestABadLabelIsNamed(t *testing.T) {
 	require.True(t, algospec.IsClientError(err))
 }
 
+// What no memory could hold is refused before it is taken.
+func TestModelsWithoutEndAreRefused(t *testing.T) {
+	rows := random("binary_classifier", 20, 3, false, 9)
+	p := linearlearner.Params{PredictorType: "binary_classifier", MiniBatchSize: 10, NumModels: hyperparams.Fixed(1 << 60)}
+	_, err := linearlearner.Fit(t.Context(), channel.Memory(rows.encode(t, false)), p)
+	require.ErrorContains(t, err, "hyperparameter num_models: 1152921504606846976 models of 3 features and 1 outputs take")
+	require.True(t, algospec.IsClientError(err))
+}
+
 // Rows of label 1 that weigh more are predicted more often.
 func TestPositiveExamplesThatWeighMore(t *testing.T) {
 	var rows table

@@ -187,11 +187,14 @@ func (t *training) readSample(ctx context.Context) error {
 func (t *training) start() error {
 	d, outputs := len(t.Scaler.Mean), t.p.outputs()
 	t.batching.FeatureDim, t.batching.MaxColumns, t.batching.Sparse = d, 0, t.Scaler.Sparse
-	t.settings = t.p.settings(t.Scaler.Balanced)
-	numbers := float64(d+1) * float64(outputs) * float64(len(t.settings))
-	if numbers > maxNumbers {
-		return algospec.ClientErrorf("hyperparameter num_models: %d models of %d features and %d outputs take %.3g numbers, more than %.3g", len(t.settings), d, outputs, numbers, float64(maxNumbers))
+	if t.p.PositiveExampleWeightMult.Word == "auto" && !t.validates {
+		t.report.Warnf("positive_example_weight_mult is auto, and there is no validation data to choose it by: it is balanced, %v.", t.Scaler.Balanced)
 	}
+	numbers := float64(d+1) * float64(outputs) * float64(t.p.models())
+	if numbers > maxNumbers {
+		return algospec.ClientErrorf("hyperparameter num_models: %d models of %d features and %d outputs take %.3g numbers, more than %.3g", t.p.models(), d, outputs, numbers, float64(maxNumbers))
+	}
+	t.settings = t.p.settings(t.Scaler.Balanced, t.validates)
 	t.linear = t.engine.NewLinear(t.p.linear(d, t.settings, t.Scaler.shift()))
 	if loaded := t.loaded; loaded.Weights != nil {
 		if float64(len(loaded.Weights)) != numbers {
