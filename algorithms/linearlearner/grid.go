@@ -19,18 +19,14 @@ type Setting struct {
 }
 
 // settings returns the models to train, num_models of them. What the user has set replaces the grid's value, and the
-// rest still varies (builtin-algorithms, 4.4). Balanced is the number of negatives for each positive.
-func (p *Params) settings(balanced float64) []Setting {
-	n := 32
+// rest still varies (builtin-algorithms, 4.4). Balanced is the number of negatives for each positive; search says whether models of
+// different weights for positives can be compared, which takes validation data.
+func (p *Params) settings(balanced float64, search bool) []Setting {
 	grid := gridPoint
 	if p.PredictorType == multiclassClassifier {
-		n = 28
 		grid = multiclassPoint
 	}
-	n = p.NumModels.Or(n)
-	if p.TuningObjectiveMetric != "" {
-		n = 1
-	}
+	n := p.models()
 	models := make([]Setting, n)
 	for i := range models {
 		s := grid(i)
@@ -41,20 +37,31 @@ func (p *Params) settings(balanced float64) []Setting {
 		s.Step = p.LRSchedulerStep.Or(s.Step)
 		s.Factor = p.LRSchedulerFactor.Or(s.Factor)
 		s.MinimumLR = p.LRSchedulerMinimumLR.Or(s.MinimumLR)
-		s.positive = p.positive(i, n, balanced)
+		s.positive = p.positive(i, n, balanced, search)
 		models[i] = s
 	}
 	return models
 }
 
+// models returns num_models; a tuning job wants one model.
+func (p *Params) models() int {
+	switch {
+	case p.TuningObjectiveMetric != "":
+		return 1
+	case p.PredictorType == multiclassClassifier:
+		return p.NumModels.Or(28)
+	}
+	return p.NumModels.Or(32)
+}
+
 // positive returns the weight of model i of n for rows labelled 1. To search for it, auto has models of four weights between
-// none and balanced, in the place of those that differ in the scheduler only.
-func (p *Params) positive(i, n int, balanced float64) float64 {
+// none and balanced, in the place of those that differ in the scheduler only. Where it cannot, it is balanced.
+func (p *Params) positive(i, n int, balanced float64, search bool) float64 {
 	switch p.PositiveExampleWeightMult.Word {
 	case "balanced":
 		return balanced
 	case "auto":
-		if n == 1 {
+		if n == 1 || !search {
 			return balanced
 		}
 		return math.Pow(balanced, float64(i&3)/3)

@@ -356,6 +356,25 @@ func TestABadLabelIsNamed(t *testing.T) {
 	require.True(t, algospec.IsClientError(err))
 }
 
+// What no memory could hold is refused before it is taken.
+func TestModelsWithoutEndAreRefused(t *testing.T) {
+	rows := random("binary_classifier", 20, 3, false, 9)
+	p := linearlearner.Params{PredictorType: "binary_classifier", MiniBatchSize: 10, NumModels: hyperparams.Fixed(1 << 60)}
+	_, err := linearlearner.Fit(t.Context(), channel.Memory(rows.encode(t, false)), p)
+	require.ErrorContains(t, err, "hyperparameter num_models: 1152921504606846976 models of 1 features and 1 outputs take")
+	require.True(t, algospec.IsClientError(err))
+
+	// The width of a sparse record is a number that anybody can write.
+	var b bytes.Buffer
+	w := recordio.NewWriter(&b)
+	for range 10 {
+		require.NoError(t, w.WriteSparseRow(1<<30, []int32{1}, []float32{1}, 1))
+	}
+	require.NoError(t, w.Flush())
+	_, err = linearlearner.Fit(t.Context(), channel.Memory(b.Bytes()), linearlearner.Params{PredictorType: "binary_classifier", MiniBatchSize: 10})
+	require.ErrorContains(t, err, "1073741824 features, more than the 4194304 that the algorithm takes")
+}
+
 // Rows of label 1 that weigh more are predicted more often.
 func TestPositiveExamplesThatWeighMore(t *testing.T) {
 	var rows table

@@ -80,7 +80,7 @@ func (t *training) pass(ctx context.Context, name string, model *Model, choose b
 	if model.PredictorType == multiclassClassifier {
 		s.classes = make([]float64, 3*len(model.Bias))
 	}
-	limit := t.p.NumCalibrationSamples / t.job.Cluster.Size()
+	limit := max(1, t.p.NumCalibrationSamples/t.job.Cluster.Size())
 	settled := false
 	settle := func() error {
 		settled = true

@@ -88,16 +88,23 @@ func TestTheAreaUnderTheCurveIsTheShareOfPairs(t *testing.T) {
 // The grid of builtin-algorithms, 4.4, and what a user sets in the place of a coordinate.
 func TestTheGridIsThatOfTheOriginal(t *testing.T) {
 	p := Params{PredictorType: binaryClassifier}.withDefaults()
-	models := p.settings(1)
+	models := p.settings(1, false)
 	require.Len(t, models, 32)
 	require.Equal(t, Setting{Optimizer: "adam", LearningRate: 0.005, WD: 1e-4, Step: 10, Factor: 0.99, MinimumLR: 1e-5, positive: 1}, models[0])
 	require.Equal(t, Setting{Optimizer: "adam", LearningRate: 0.005, WD: 1e-4, Step: 10, Factor: 0.99, MinimumLR: 1e-4, positive: 1}, models[2])
 	require.Equal(t, Setting{Optimizer: "adam", LearningRate: 0.1, WD: 100, Step: 100, Factor: 0.99, MinimumLR: 1e-4, positive: 1}, models[31])
 	p.TuningObjectiveMetric = "test:recall"
-	require.Len(t, p.settings(1), 1)
+	require.Len(t, p.settings(1, false), 1)
+
+	p = Params{PredictorType: binaryClassifier}.withDefaults()
+	p.PositiveExampleWeightMult.Word = "auto"
+	require.Equal(t, 8.0, p.settings(8, false)[0].positive, "no data to search by")
+	for i, want := range []float64{1, 2, 4, 8} {
+		require.InDelta(t, want, p.settings(8, true)[i].positive, 1e-12)
+	}
 
 	p = Params{PredictorType: multiclassClassifier, NumClasses: 3}.withDefaults()
-	models = p.settings(1)
+	models = p.settings(1, false)
 	require.Len(t, models, 28)
 	for _, known := range multiclassKnown {
 		known.Optimizer, known.positive = "adam", 1

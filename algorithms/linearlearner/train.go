@@ -82,7 +82,7 @@ func newTraining(job *algospec.Job, p Params) *training {
 	t.report = algorithms.NewReport(job, "Linear Learner", hyperparams.Defaults[Params]())
 	t.batching = algorithms.Batching{MiniBatchSize: p.MiniBatchSize, Sparse: true}
 	if t.batching.FeatureDim = p.FeatureDim.Or(0); p.FeatureDim.IsAuto() {
-		t.batching.MaxColumns = math.MaxInt32
+		t.batching.MaxColumns = max(1, int(maxAutoNumbers/(float64(p.outputs())*float64(p.models()))))
 	}
 	return t
 }
@@ -124,6 +124,9 @@ func (t *training) any(ctx context.Context, channel string) (bool, error) {
 
 // learn reads the sample and trains, from where the snapshot ends.
 func (t *training) learn(ctx context.Context) error {
+	if err := t.p.checkSize(t.p.FeatureDim.Or(1)); err != nil {
+		return err
+	}
 	if t.Scaler == nil {
 		if err := t.readSample(ctx); err != nil {
 			return err
@@ -187,15 +190,17 @@ func (t *training) readSample(ctx context.Context) error {
 func (t *training) start() error {
 	d, outputs := len(t.Scaler.Mean), t.p.outputs()
 	t.batching.FeatureDim, t.batching.MaxColumns, t.batching.Sparse = d, 0, t.Scaler.Sparse
-	t.settings = t.p.settings(t.Scaler.Balanced)
-	numbers := float64(d+1) * float64(outputs) * float64(len(t.settings))
-	if numbers > maxNumbers {
-		return algospec.ClientErrorf("hyperparameter num_models: %d models of %d features and %d outputs take %.3g numbers, more than %.3g", len(t.settings), d, outputs, numbers, float64(maxNumbers))
+	if t.p.PositiveExampleWeightMult.Word == "auto" && !t.validates {
+		t.report.Warnf("positive_example_weight_mult is auto, and there is no validation data to choose it by: it is balanced, %v.", t.Scaler.Balanced)
 	}
+	if err := t.p.checkSize(d); err != nil {
+		return err
+	}
+	t.settings = t.p.settings(t.Scaler.Balanced, t.validates)
 	t.linear = t.engine.NewLinear(t.p.linear(d, t.settings, t.Scaler.shift()))
 	if loaded := t.loaded; loaded.Weights != nil {
-		if float64(len(loaded.Weights)) != numbers {
-			return algospec.ClientErrorf("channel train: the snapshot that the job goes on from has %d numbers, want %v", len(loaded.Weights), numbers)
+		if want := (d + 1) * outputs * len(t.settings); len(loaded.Weights) != want {
+			return algospec.ClientErrorf("channel train: the snapshot that the job goes on from has %d numbers, want %d", len(loaded.Weights), want)
 		}
 		t.linear.SetState(&loaded)
 		t.loaded = compute.LinearState{}
@@ -210,8 +215,21 @@ func (t *training) start() error {
 	return nil
 }
 
-// maxNumbers bounds the weights of all models, of which there are four or more copies, to 2 GiB each.
-const maxNumbers = 1 << 29
+// maxNumbers bounds the weights of all models, of which there are five copies or more, to 2 GiB each; where feature_dim is auto, and a
+// record's word is all there is for the width, to 512 MiB each.
+const (
+	maxNumbers     = 1 << 29
+	maxAutoNumbers = 1 << 27
+)
+
+// checkSize refuses models that are too large.
+func (p *Params) checkSize(d int) error {
+	if numbers := float64(d+1) * float64(p.outputs()) * float64(p.models()); numbers > maxNumbers {
+		return algospec.ClientErrorf("hyperparameter num_models: %d models of %d features and %d outputs take %.3g numbers, more than %.3g",
+			p.models(), d, p.outputs(), numbers, float64(maxNumbers))
+	}
+	return nil
+}
 
 // linear returns the configuration of the models.
 func (p *Params) linear(d int, settings []Setting, shift []float32) compute.LinearConfig {

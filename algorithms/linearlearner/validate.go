@@ -122,7 +122,7 @@ func (t *training) addLosses(totals []float64, row []float32, y float64, loss co
 		z, weight := float64(row[m]), 1.0
 		if t.p.PredictorType == regressor {
 			z = z*float64(t.Scaler.LabelStd) + float64(t.Scaler.LabelMean)
-		} else if y != 0 {
+		} else if y != 0 && t.p.PositiveExampleWeightMult.Word != "auto" { // whose models differ in it, and are compared
 			weight = t.settings[m].positive
 		}
 		value, _ := loss.At(z, y, parameter)
