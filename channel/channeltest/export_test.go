@@ -1,7 +1,5 @@
 package channeltest
 
-import "time"
-
 // WaitNot has leaks shown at once.
 func WaitNot() (restore func()) {
 	before := patience

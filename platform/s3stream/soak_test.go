@@ -17,7 +17,7 @@ import (
 
 const (
 	soakRequests = 1000            // of each seed
-	soakHang     = 2 * time.Minute // no stream takes as long
+	soakHang     = 5 * time.Minute // no stream takes as long
 	soakIdle     = 2 * time.Second // no request waits as long for a byte, if nothing is wrong
 )
 
