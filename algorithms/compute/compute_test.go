@@ -1,9 +1,11 @@
 package compute_test
 
 import (
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/algospec/algospec/algorithms/compute"
 	"github.com/algospec/algospec/algorithms/compute/computetest"
@@ -32,4 +34,13 @@ func TestEngines(t *testing.T) {
 			})
 		})
 	}
+}
+
+func normal(n, d int) blas32.General {
+	r := rand.New(rand.NewPCG(1, 2))
+	x := blas32.General{Rows: n, Cols: d, Stride: d, Data: make([]float32, n*d)}
+	for i := range x.Data {
+		x.Data[i] = float32(r.NormFloat64())
+	}
+	return x
 }

@@ -198,6 +198,9 @@ func metric(t *testing.T, log, series string) float64 {
 
 // The taxi trips have features of very different sizes, some of them sums of others.
 func TestTaxiTripsAgreeWithScikitLearn(t *testing.T) {
+	if testenv.Race {
+		t.Skip("too slow under the race detector; smaller data sets run there")
+	}
 	m, _ := train(t, params(50, 10), map[string]table{"train": load(t, "nyc_taxi_50.csv.gz")})
 	requireModel(t, m, referenceOf(t, "nyc_taxi_50"), 1e-5)
 }

@@ -1,7 +1,11 @@
 package pca_test
 
 import (
+	"compress/gzip"
+	"io"
 	"iter"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -11,6 +15,7 @@ import (
 	"github.com/algospec/algospec/algorithms/compute"
 	"github.com/algospec/algospec/algorithms/pca"
 	"github.com/algospec/algospec/channel"
+	"github.com/algospec/algospec/internal/testenv"
 )
 
 // The data sets of which scikit-learn's exact PCA is known, and how many columns come before the features. Values and
@@ -28,6 +33,9 @@ func TestEveryDataSetAgreesWithScikitLearn(t *testing.T) {
 		{"mnist_10k", "mnist_10k.csv.gz", 1, 10},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if testenv.Race && (c.name == "mnist_10k" || c.name == "nyc_taxi_50") {
+				t.Skip("too slow under the race detector; the small ones run there")
+			}
 			var rows table
 			for _, row := range load(t, c.file) {
 				rows = append(rows, row[c.labels:])
@@ -105,4 +113,36 @@ func TestAChannelSaysInWhichFormatItsRowsAre(t *testing.T) {
 	require.EqualError(t, err, "hyperparameter num_components: 3: more than the 2 features of the data")
 	_, err = pca.Fit(t.Context(), channel.Memory(rows.encode(t)), pca.Params{})
 	require.EqualError(t, err, "pca: 0 components")
+}
+
+// Sparse rows, left as they are or made dense, and a sketch of them, which is of a quarter of the features.
+func TestSparseRowsGiveTheModelOfDenseOnes(t *testing.T) {
+	file, err := os.Open(filepath.Join(testenv.Shared(t), "data", "a9a_test.libsvm.gz"))
+	require.NoError(t, err)
+	defer file.Close()
+	unzipped, err := gzip.NewReader(file)
+	require.NoError(t, err)
+	text, err := io.ReadAll(unzipped)
+	require.NoError(t, err)
+	model := func(mode string, k int, dense bool) *pca.Model {
+		p := pca.NewParams(k)
+		p.AlgorithmMode, p.FeatureDim, p.ForceDense = mode, 123, dense
+		m, err := pca.FitChannel(t.Context(), &channel.Channel{
+			Name: "train", Source: channel.Memory(text), Config: channel.Config{ContentType: "text/libsvm"},
+		}, p)
+		require.NoError(t, err)
+		return m
+	}
+	want := model("regular", 20, true)
+	requireSame(t, want, model("regular", 20, false))
+	for _, dense := range []bool{true, false} {
+		got := model("randomized", 10, dense) // 20 directions
+		kept := 0.0
+		for j, s := range got.S {
+			require.InEpsilon(t, want.S[19-j], s, 0.02, "singular value %d", j)
+			kept += float64(s) * float64(s)
+		}
+		require.InEpsilon(t, want.TotalSquares, got.TotalSquares, 1e-9)
+		require.Less(t, kept, got.TotalSquares)
+	}
 }

@@ -166,7 +166,7 @@ func (s *scatter) solve(p Params) (*Model, error) {
 	if math.IsInf(total, 0) || math.IsNaN(total) {
 		return nil, algospec.ClientErrorf("channel train: the features are so large that the sum of their squares is %v", total)
 	}
-	values, vectors, err := decompose(outer, p.NumComponents)
+	values, vectors, err := largest(outer, p.NumComponents)
 	if err != nil {
 		return nil, err
 	}

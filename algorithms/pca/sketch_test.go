@@ -118,6 +118,9 @@ func captured(t testing.TB, s *scatter, m *Model, center bool) float64 {
 // The gate of P5 is 0.98 (builtin-algorithms, 10.1). The census has so few features that randomized mode would take
 // the scatter matrix; here it is a sketch all the same.
 func TestASketchCapturesTheVarianceThatThereIs(t *testing.T) {
+	if testenv.Race {
+		t.Skip("too slow under the race detector; other tests of sketches run there")
+	}
 	census, mnist := loadRows(t, "census_scaled.csv.gz", 0), loadRows(t, "mnist_10k.csv.gz", 1)[:400]
 	for _, c := range []struct {
 		name     string

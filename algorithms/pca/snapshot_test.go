@@ -209,3 +209,29 @@ func TestABadPauseBetweenSnapshotsIsOneClearError(t *testing.T) {
 	})
 	require.EqualError(t, err, `ALGOSPEC_CHECKPOINT_EVERY: "10" is no duration such as 10s`)
 }
+
+// Randomized mode goes on bit for bit, too, with rows that wait for their place in the sketch.
+func TestASketchThatBreaksAnywhereGoesOnToTheSameModel(t *testing.T) {
+	rows := random(600, 20, 46)
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	data := rows.encode(t)
+	for _, dense := range []bool{true, false} {
+		randomized := func(_ *algospec.Job, p *pca.Params) {
+			p.AlgorithmMode, p.NumComponents, p.ExtraComponents, p.ForceDense = "randomized", 1, 2, dense // 3 directions of 20 features
+		}
+		want, _, err := learn(t, "", channel.Memory(data), randomized)
+		require.NoError(t, err)
+		for range 5 {
+			dir := t.TempDir()
+			for at := r.Int64N(int64(len(data))); at < int64(len(data)); at += r.Int64N(int64(len(data))) {
+				_, _, err := learn(t, dir, breaking{channel.Memory(data), at}, randomized)
+				require.ErrorIs(t, err, errBroken)
+			}
+			model, _, err := learn(t, dir, channel.Memory(data), randomized)
+			require.NoError(t, err)
+			require.Equal(t, want, model)
+		}
+	}
+}

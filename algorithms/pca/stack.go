@@ -6,7 +6,6 @@ import (
 
 	"gonum.org/v1/gonum/blas/blas32"
 	"gonum.org/v1/gonum/blas/blas64"
-	"gonum.org/v1/gonum/lapack/lapack64"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/algospec/algospec"
@@ -138,11 +137,7 @@ func orthonormalize(m blas32.General) {
 	for i, x := range m.Data {
 		wide.Data[i] = float64(x)
 	}
-	tau, size := make([]float64, m.Cols), make([]float64, 1)
-	lapack64.Geqrf(wide, tau, size, -1)
-	work := make([]float64, max(int(size[0]), m.Cols))
-	lapack64.Geqrf(wide, tau, work, len(work))
-	lapack64.Orgqr(wide, tau, work, len(work))
+	orthonormalizeWide(wide)
 	for i, x := range wide.Data {
 		m.Data[i] = float32(x)
 	}

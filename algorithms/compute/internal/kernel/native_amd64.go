@@ -5,7 +5,7 @@ import "golang.org/x/sys/cpu"
 // native returns the sets in assembly that this processor and its system run.
 func native() []Set {
 	var sets []Set
-	if !cpu.X86.HasAVX2 || !cpu.X86.HasFMA || !cpu.X86.HasBMI1 || !cpu.X86.HasPOPCNT {
+	if !cpu.X86.HasAVX2 || !cpu.X86.HasFMA || !cpu.X86.HasBMI1 || !cpu.X86.HasBMI2 || !cpu.X86.HasPOPCNT {
 		return nil
 	}
 	if cpu.X86.HasAVX512F {
