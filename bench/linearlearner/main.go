@@ -219,7 +219,7 @@ func (b *bench) toLoss(ctx context.Context) (*study, error) {
 		}
 		return epochs, fmt.Sprintf("%d passes, which do not suffice", epochs), nil
 	}
-	for _, models := range []int{1, 32} {
+	for _, models := range []int{32, 1} {
 		epochs, told, err := arrived(func(epochs int) (float64, error) { return b.fit(grid(models), epochs)().Loss, nil })
 		if err != nil {
 			return nil, err
