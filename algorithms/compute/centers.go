@@ -19,6 +19,11 @@ const (
 	stepColumns = 1024
 	// roundBytes of rows are assigned before they are added up, while they are in a cache.
 	roundBytes = 1 << 20
+	// sumLanes lanes at most add up a share of the rows each, in sums of their own of laneBytes in all. There are as many as make
+	// adding up the lanes little beside adding up the rows, and leave a lane's sums in the second cache.
+	sumLanes  = 32
+	laneBytes = 2 << 20
+	fewLanes  = 8 // fewer are left
 	// largest is up to where squares are of float32. Rows and centers beyond it are compared in float64.
 	largest = 1e37
 )
@@ -31,26 +36,26 @@ type centers struct {
 	set  *kernel.Set
 	k, d int
 	c    []float32 // k×d, as they are
-	wide int       // d in whole vectors
 
 	dense, sparse scorer
 	norms         []float64 // ‖c‖², for the distances of sparse rows
 
 	scratchNear []int32
 	distances   []float64
+	lane        []lane
 
 	// Of the call that is under way:
-	x             Matrix
-	first         int // row that piece 0 begins with
-	end           int
-	near          []int32
-	distance32    []float32
-	distance64    []float64
-	weight        []float32
-	sums, weights []float64
-	pieces        int
-	columns       int // that a piece adds up, or 0 where it is of centers
-	dst           blas32.General
+	x          Matrix
+	first      int // row that piece 0 begins with
+	end        int
+	near       []int32
+	distance32 []float32
+	distance64 []float64
+	weight     []float32
+	sums       []float64
+	pieces     int
+	columns    int // that a piece adds up, or 0 where it is of centers
+	dst        blas32.General
 }
 
 // A scorer is centers about a pilot, ready to be multiplied with rows.
@@ -72,7 +77,6 @@ func (e *cpu) NewCenters(c blas32.General) Centers {
 func (p *centers) Set(c blas32.General) {
 	checkDense("centers", c)
 	p.k, p.d = c.Rows, c.Cols
-	p.wide = p.d / p.set.Lanes32 * p.set.Lanes32
 	p.c = slices.Grow(p.c[:0], p.k*p.d)[:p.k*p.d]
 	p.norms = slices.Grow(p.norms[:0], p.k)[:p.k]
 	for j := range p.k {
@@ -115,7 +119,10 @@ func (p *centers) scorer(x Matrix) *scorer {
 			s.norms[j] = float32(math.Inf(1))
 			continue
 		}
-		square, panel := 0.0, b[j/w*w*p.d+j%w:]
+		square, panel, w := 0.0, b[j/w*w*p.d+j%w:], w
+		if x.S == nil && p.e.blas != nil {
+			panel, w = b[j*p.d:], 1 // row by row
+		}
 		for l, v := range p.c[j*p.d:][:p.d] {
 			if s.pilot != nil {
 				v -= s.pilot[l]
@@ -152,7 +159,7 @@ func (p *centers) begin(x Matrix) {
 
 func (p *centers) finish() {
 	p.x, p.near, p.distance32, p.distance64 = Matrix{}, nil, nil, nil
-	p.weight, p.sums, p.weights, p.dst = nil, nil, nil, blas32.General{}
+	p.weight, p.sums, p.dst = nil, nil, blas32.General{}
 }
 
 // work returns how many multiplications the scores of so many rows take.
@@ -182,6 +189,88 @@ func (p *centers) AssignAndSum(x Matrix, weight []float32, sums, weights []float
 	if weight != nil && len(weight) < rows || len(sums) < p.k*p.d || len(weights) < p.k {
 		panic(fmt.Sprintf("compute: %d weights, %d sums and %d sums of weights for %d rows and %d×%d centers", len(weight), len(sums), len(weights), rows, p.k, p.d))
 	}
+	p.weight = weight
+	if n := p.lanes(rows); n > 0 {
+		return p.sumInLanes(n, sums, weights)
+	}
+	return p.sumInRounds(sums, weights)
+}
+
+// lanes returns how many lanes are worth it for so many rows; it does not depend on the threads, as results would.
+func (p *centers) lanes(rows int) int {
+	n := min(sumLanes, rows/(16*p.k), laneBytes/(8*(p.k*p.d+1)), rows/tileRows)
+	if n < fewLanes {
+		return 0
+	}
+	return n
+}
+
+// A lane is what a share of the rows comes to.
+type lane struct {
+	sums, weights []float64
+	loss          float64
+}
+
+// sumInLanes goes over the rows once.
+func (p *centers) sumInLanes(n int, sums, weights []float64) (loss float64) {
+	for len(p.lane) < n {
+		p.lane = append(p.lane, lane{})
+	}
+	p.pieces, p.end = n, p.x.Rows()
+	p.e.run((*laneSumTask)(p), n, p.work(p.end))
+	for i := range n {
+		l := &p.lane[i]
+		for j, v := range l.sums {
+			sums[j] += v
+		}
+		for j, v := range l.weights {
+			weights[j] += v
+		}
+		loss += l.loss
+	}
+	p.finish()
+	return loss
+}
+
+// A laneSumTask assigns rows and adds them up: a piece is a lane.
+type laneSumTask centers
+
+func (t *laneSumTask) do(s *scratch, piece int) {
+	p := (*centers)(t)
+	l := &p.lane[piece]
+	clear(aligned(&l.sums, p.k*p.d))
+	clear(aligned(&l.weights, p.k))
+	l.sums, l.weights, l.loss = l.sums[:p.k*p.d], l.weights[:p.k], 0
+	end := p.end * (piece + 1) / p.pieces
+	for first := p.end * piece / p.pieces; first < end; first += tileRows {
+		p.scores(s, first, min(first+tileRows, end), func(row int, scores []float32, norm float64) {
+			j, d := p.nearest(s, row, scores, norm)
+			w := 1.0
+			if p.weight != nil {
+				w = float64(p.weight[row])
+			}
+			l.weights[j] += w
+			l.loss += w * d
+			p.add(l.sums[j*p.d:][:p.d], row, 0, w)
+		})
+	}
+}
+
+// add adds w times a row to a center's sum, or some columns of it, which begin at from.
+func (p *centers) add(sum []float64, row, from int, w float64) {
+	if p.x.S == nil {
+		p.set.AddTo(len(sum), sum, p.x.X.Data[row*p.x.X.Stride+from:], w)
+		return
+	}
+	columns, values := p.x.S.Row(row)
+	for l, column := range columns {
+		sum[column] += w * float64(values[l])
+	}
+}
+
+// sumInRounds assigns rows while they are in a cache, and adds them up then, each center's sum, or some columns of it, by one worker.
+func (p *centers) sumInRounds(sums, weights []float64) (loss float64) {
+	rows, weight := p.x.Rows(), p.weight
 	workers := p.e.workers()
 	round := tileRows
 	if workers > 1 {
@@ -189,15 +278,12 @@ func (p *centers) AssignAndSum(x Matrix, weight []float32, sums, weights []float
 	}
 	round = min(round, up(rows, tileRows))
 	p.scratchNear, p.distances = slices.Grow(p.scratchNear[:0], round)[:round], slices.Grow(p.distances[:0], round)[:round]
-	p.near, p.distance64, p.weight, p.sums, p.weights = p.scratchNear, p.distances, weight, sums, weights
-	p.pieces, p.columns = 4*workers, 0
-	if workers == 1 {
-		p.pieces = 1
-	} else if x.S == nil && p.d >= 2*tileRows*workers {
+	p.near, p.distance64, p.sums = p.scratchNear, p.distances, sums
+	p.pieces, p.columns = p.e.shares(), 0
+	if workers > 1 && p.x.S == nil && p.d >= 2*tileRows*workers {
 		p.columns = up((p.d+2*workers-1)/(2*workers), p.set.Lanes32)
 		p.pieces = (p.d + p.columns - 1) / p.columns
 	}
-	loss := 0.0
 	for p.first = 0; p.first < rows; p.first += round {
 		p.end = min(p.first+round, rows)
 		n := p.end - p.first
@@ -226,10 +312,9 @@ func (t *sumTask) do(_ *scratch, piece int) {
 		from = piece * p.columns
 		to = min(from+p.columns, p.d)
 	}
-	whole := (to - from) / p.set.Lanes64 * p.set.Lanes64
 	for i := range p.end - p.first {
 		j := int(p.near[i])
-		if p.columns == 0 && p.pieces > 1 && j%p.pieces != piece {
+		if p.columns == 0 && p.pieces > 1 && j&(p.pieces-1) != piece {
 			continue
 		}
 		w := 1.0
@@ -237,19 +322,7 @@ func (t *sumTask) do(_ *scratch, piece int) {
 			w = float64(p.weight[p.first+i])
 		}
 		sum := p.sums[j*p.d:][:p.d]
-		if p.x.S != nil {
-			columns, values := p.x.S.Row(p.first + i)
-			for l, column := range columns {
-				sum[column] += w * float64(values[l])
-			}
-			continue
-		}
-		x := p.x.X.Data[(p.first+i)*p.x.X.Stride:][from:to]
-		sum = sum[from:to]
-		p.set.AddTo(whole, sum, x, w)
-		for l := whole; l < len(x); l++ {
-			sum[l] += w * float64(x[l])
-		}
+		p.add(sum[from:to], p.first+i, from, w)
 	}
 }
 
@@ -290,16 +363,13 @@ func (p *centers) scores(s *scratch, first, end int, f func(row int, scores []fl
 		n := min(batch, end-first)
 		for i := range n {
 			x, dst := p.x.X.Data[(first+i)*p.x.X.Stride:][:p.d], rows[i*stride:][:stride]
-			square := p.set.Shift(p.wide, x, sc.pilot, dst)
-			for l := p.wide; l < p.d; l++ {
-				v := x[l] - sc.pilot[l]
-				dst[l] = v
-				square += float64(v) * float64(v)
-			}
-			norms[i] = math.Sqrt(square)
+			norms[i] = math.Sqrt(p.set.Shift(p.d, x, sc.pilot, dst))
 			copy(scores[i*width:][:width], sc.norms)
 		}
-		for panel := 0; panel < sc.panels; panel += kernel.Widest {
+		if p.e.blas != nil && p.d > 0 {
+			p.e.blas.sgemm(false, true, n, p.k, p.d, rows, stride, sc.b, p.d, scores, width)
+		}
+		for panel := 0; panel < sc.panels && p.e.blas == nil; panel += kernel.Widest {
 			panels := min(kernel.Widest, sc.panels-panel)
 			for l := 0; l < p.d; l += stepColumns {
 				steps := min(stepColumns, p.d-l)
@@ -354,13 +424,7 @@ func (p *centers) nearest(s *scratch, row int, scores []float32, norm float64) (
 	if p.x.S != nil {
 		return first, p.exact(s, row, first)
 	}
-	x, c := p.x.X.Data[row*p.x.X.Stride:][:p.d], p.c[first*p.d:][:p.d]
-	square := p.set.Distance(p.wide, x, c)
-	for l := p.wide; l < p.d; l++ {
-		diff := float64(x[l] - c[l])
-		square += diff * diff
-	}
-	return first, square
+	return first, p.set.Distance(p.d, p.x.X.Data[row*p.x.X.Stride:][:p.d], p.c[first*p.d:][:p.d])
 }
 
 // compare returns the nearest of the centers whose score is not above a bound, by their distances in float64.

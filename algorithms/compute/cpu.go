@@ -3,6 +3,7 @@ package compute
 import (
 	"fmt"
 	"log/slog"
+	"math/bits"
 	"os"
 	"runtime"
 	"strings"
@@ -31,7 +32,14 @@ func CPU(o Options) (Engine, error) {
 	}
 	sets := kernel.Sets()
 	if o.Kernels == "" || o.Kernels == "auto" {
-		return newCPU(sets[0], o.Threads), nil
+		return fastest(o.Threads), nil
+	}
+	if o.Kernels == "blas" {
+		e, err := newBLAS(o.Threads)
+		if err != nil {
+			return nil, err
+		}
+		return e, nil
 	}
 	names := []string{"auto"}
 	for _, s := range sets {
@@ -40,7 +48,7 @@ func CPU(o Options) (Engine, error) {
 		}
 		names = append(names, s.Name)
 	}
-	return nil, fmt.Errorf("%q: no engine of this machine, which has %s", o.Kernels, strings.Join(names, ", "))
+	return nil, fmt.Errorf("%q: no engine of this machine, which has %s, and blas where OpenBLAS is installed", o.Kernels, strings.Join(names, ", "))
 }
 
 // Select returns the engine that a job asks for: the one of the name, as in Options.Kernels, or, where that is
@@ -67,16 +75,29 @@ var defaultEngine = sync.OnceValue(func() Engine {
 	engine, err := Select("")
 	if err != nil {
 		slog.Warn("compute: taking the fastest engine", "error", err)
-		engine = newCPU(kernel.Sets()[0], 0)
+		engine = fastest(0)
 	}
 	return engine
 })
+
+// fastest returns the kernels in assembly where there are any: they do in one pass what a BLAS is called for several times (docs/performance.md).
+// Otherwise a BLAS is several times as fast as Go.
+func fastest(threads int) *cpu {
+	sets := kernel.Sets()
+	if len(sets) == 1 {
+		if e, err := newBLAS(threads); err == nil {
+			return e
+		}
+	}
+	return newCPU(sets[0], threads)
+}
 
 // cpu computes with the kernels of an instruction set.
 type cpu struct {
 	set     kernel.Set
 	threads int
 	team    *teams
+	blas    blas // nil where the kernels multiply
 
 	products sync.Pool // of *product
 }
@@ -104,6 +125,15 @@ func (e *cpu) workers() int {
 		n = min(n, e.threads)
 	}
 	return n
+}
+
+// shares returns into how many equal shares work is cut where each costs a pass over all rows: a power of 2, 1 for one worker.
+func (e *cpu) shares() int {
+	workers := e.workers()
+	if workers == 1 {
+		return 1
+	}
+	return 1 << bits.Len(uint(2*workers-1))
 }
 
 // serial is how many multiplications are worth no second goroutine: some ten microseconds.

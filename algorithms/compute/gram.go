@@ -58,8 +58,8 @@ type gram struct {
 	products float64
 }
 
-// A strip is where rows of the matrix are: from the panel on, at an offset, so many columns.
-type strip struct{ panel, offset, columns int }
+// A strip is some rows of the matrix, from a column on, which lie at an offset, so many columns each.
+type strip struct{ row, rows, from, offset, columns int }
 
 // sums are what rows come to.
 type sums struct{ outer, sum []float64 }
@@ -77,17 +77,24 @@ func (e *cpu) NewGram(pilot []float32) Gram {
 	if g.wide {
 		g.run, g.width = run64, e.set.Lanes64
 	}
+	rows := g.set.Rows
+	if e.blas != nil {
+		g.width, rows = max(g.d, 1), blasStrip
+	}
 	g.panels = (g.d + g.width - 1) / g.width
 	g.pilot = zeroed[float32](g.panels * g.width)
 	copy(g.pilot, pilot)
 	for _, p := range pilot {
 		g.origin = g.origin && p == 0
 	}
-	for row := 0; row < g.d; row += g.set.Rows {
-		panel := row / g.width
-		s := strip{panel: panel, offset: g.size, columns: (g.panels - panel) * g.width}
+	for row := 0; row < g.d; row += rows {
+		from := row / g.width * g.width
+		if e.blas != nil {
+			from = row
+		}
+		s := strip{row: row, rows: min(rows, g.d-row), from: from, offset: g.size, columns: g.panels*g.width - from}
 		g.strips = append(g.strips, s)
-		g.size += g.set.Rows * s.columns
+		g.size += rows * s.columns
 	}
 	return g
 }
@@ -144,7 +151,7 @@ func (t *laneTask) do(s *scratch, piece int) {
 			b.rows = min(g.run, end-b.first)
 			g.pack(s, &b, 0)
 			for i := range g.strips {
-				g.multiply(&b, i, to.outer)
+				g.multiply(s, &b, i, to.outer)
 			}
 		}
 	}
@@ -210,12 +217,16 @@ func (t *tileTask) do(s *scratch, piece int) {
 	if runs := (g.next.rows + g.run - 1) / g.run; piece < runs {
 		g.pack(s, &g.next, piece)
 	} else {
-		g.multiply(&g.current, piece-runs, g.lane[0].outer)
+		g.multiply(s, &g.current, piece-runs, g.lane[0].outer)
 	}
 }
 
 // pack writes the rows of a run less the pilot to the block, and adds them to its sum.
 func (g *gram) pack(s *scratch, b *block, run int) {
+	if g.e.blas != nil {
+		g.packBLAS(s, b, run)
+		return
+	}
 	first := b.first + run*g.run
 	n := min(g.run, b.first+b.rows-first)
 	x, stride := g.x.X.Data, g.x.X.Stride
@@ -259,19 +270,24 @@ func (g *gram) scatter(dst []float32, first, n int) {
 }
 
 // multiply adds the products of a strip's columns and all from its panel on.
-func (g *gram) multiply(b *block, i int, outer []float64) {
+func (g *gram) multiply(worker *scratch, b *block, i int, outer []float64) {
+	if g.e.blas != nil {
+		g.multiplyBLAS(worker, b, i, outer)
+		return
+	}
 	s := g.strips[i]
 	panel := g.run * g.width // elements
-	within := i * g.set.Rows % g.width
-	for p := s.panel; p < g.panels; p += kernel.Widest {
+	first := s.from / g.width
+	within := s.row % g.width
+	for p := first; p < g.panels; p += kernel.Widest {
 		n := min(kernel.Widest, g.panels-p)
-		c := outer[s.offset+(p-s.panel)*g.width:]
-		for first := 0; first < b.rows; first += g.run {
-			rows, at := min(g.run, b.rows-first), first*g.panels*g.width
+		c := outer[s.offset+(p-first)*g.width:]
+		for done := 0; done < b.rows; done += g.run {
+			rows, at := min(g.run, b.rows-done), done*g.panels*g.width
 			if g.wide {
-				g.set.Gram64[n](rows, b.wide[at+s.panel*panel+within:], b.wide[at+p*panel:], panel, c, s.columns)
+				g.set.Gram64[n](rows, b.wide[at+first*panel+within:], b.wide[at+p*panel:], panel, c, s.columns)
 			} else {
-				g.set.Gram32[n](rows, b.narrow[at+s.panel*panel+within:], b.narrow[at+p*panel:], panel, c, s.columns)
+				g.set.Gram32[n](rows, b.narrow[at+first*panel+within:], b.narrow[at+p*panel:], panel, c, s.columns)
 			}
 		}
 	}
@@ -288,10 +304,10 @@ func (g *gram) Sums(sum, outer []float64) int64 {
 		for j := range g.d {
 			sum[j] += lane.sum[j]
 		}
-		for i, s := range g.strips {
-			for r := range min(g.set.Rows, g.d-i*g.set.Rows) {
-				row := i*g.set.Rows + r
-				from := lane.outer[s.offset+r*s.columns+row-s.panel*g.width:]
+		for _, s := range g.strips {
+			for r := range s.rows {
+				row := s.row + r
+				from := lane.outer[s.offset+r*s.columns+row-s.from:]
 				for j, to := 0, outer[row*g.d:][row:g.d]; j < len(to); j++ {
 					to[j] += from[j]
 				}
@@ -348,7 +364,7 @@ func (g *gram) addSparse() {
 		}
 		o.indptr = append(o.indptr, len(o.columns))
 	}
-	o.pieces = min(g.d, 4*g.e.workers())
+	o.pieces = g.e.shares()
 	g.e.run((*sparseTask)(g), o.pieces, products)
 }
 
@@ -362,7 +378,7 @@ func (t *sparseTask) do(_ *scratch, piece int) {
 	for i := range len(o.indptr) - 1 {
 		columns, values := o.columns[o.indptr[i]:o.indptr[i+1]], o.values[o.indptr[i]:o.indptr[i+1]]
 		for l, column := range columns {
-			if int(column)%o.pieces != piece {
+			if int(column)&(o.pieces-1) != piece {
 				continue
 			}
 			row := triangle[g.triangle(int(column)):]

@@ -11,6 +11,8 @@ import (
 const (
 	// steps is how many products are added up before the sum is added to the result.
 	steps = 256
+	// blasSteps is how many products one call of a BLAS adds up.
+	blasSteps = 4096
 	// productRows are the rows of the result that a piece computes.
 	productRows = 64
 	// packedRows of b are packed at a time where they are multiplied with the rows of x.
@@ -58,10 +60,31 @@ func (m *product) dense() {
 	if !m.transposed {
 		size = m.b.Rows // each row of x meets all of b
 	}
+	if m.e.blas != nil {
+		m.e.run((*blasProduct)(m), (m.c.Rows+productRows-1)/productRows, float64(m.b.Rows)*float64(m.c.Rows)*float64(m.c.Cols))
+		return
+	}
 	for m.first = 0; m.first < m.b.Rows; m.first += size {
 		m.end = min(m.first+size, m.b.Rows)
 		m.pack()
 		m.e.run((*denseProduct)(m), (m.c.Rows+productRows-1)/productRows, float64(m.end-m.first)*float64(m.c.Rows)*float64(m.c.Cols))
+	}
+}
+
+// A blasProduct multiplies with the system's BLAS: a piece is productRows rows of the result.
+type blasProduct product
+
+func (t *blasProduct) do(_ *scratch, piece int) {
+	m := (*product)(t)
+	first := piece * productRows
+	rows := min(productRows, m.c.Rows-first)
+	x := m.x.X
+	for l := 0; l < m.b.Rows; l += blasSteps {
+		from := first*x.Stride + l
+		if m.transposed {
+			from = l*x.Stride + first
+		}
+		m.e.blas.sgemm(m.transposed, false, rows, m.c.Cols, min(blasSteps, m.b.Rows-l), x.Data[from:], x.Stride, m.b.Data[l*m.b.Stride:], m.b.Stride, m.c.Data[first*m.c.Stride:], m.c.Stride)
 	}
 }
 
@@ -142,42 +165,35 @@ func (m *product) a(s *scratch, i, rows, l, k int) (a []float32, aRow, aCol int)
 
 func (m *product) sparse() {
 	rows := m.x.Rows()
-	m.pieces = 4 * m.e.workers()
-	if m.pieces == 4 {
-		m.pieces = 1
-	}
-	m.pieces = min(m.pieces, m.c.Rows)
+	m.pieces = m.e.shares()
 	stored := m.x.S.Indptr[rows] - m.x.S.Indptr[0]
 	m.e.run((*sparseProduct)(m), m.pieces, sparseGain/4*float64(stored)*float64(m.c.Cols))
 }
 
-// A sparseProduct multiplies sparse rows: a piece is every so manyth row of the result.
+// A sparseProduct multiplies sparse rows: a piece is every so manyth row of the result, a power of 2.
 type sparseProduct product
 
 func (t *sparseProduct) do(_ *scratch, piece int) {
 	m := (*product)(t)
+	whole := m.b.Cols / m.e.set.Lanes32 * m.e.set.Lanes32
 	for i := range m.x.Rows() {
-		if !m.transposed && i%m.pieces != piece {
+		if !m.transposed && i&(m.pieces-1) != piece {
 			continue
 		}
 		columns, values := m.x.S.Row(i)
 		for l, j := range columns {
 			to, from := i, int(j)
 			if m.transposed {
-				if int(j)%m.pieces != piece {
+				if int(j)&(m.pieces-1) != piece {
 					continue
 				}
 				to, from = int(j), i
 			}
-			axpy(values[l], m.b.Data[from*m.b.Stride:][:m.b.Cols], m.c.Data[to*m.c.Stride:])
+			b, c := m.b.Data[from*m.b.Stride:][:m.b.Cols], m.c.Data[to*m.c.Stride:][:m.b.Cols]
+			m.e.set.Axpy(whole, values[l], b, c)
+			for q := whole; q < len(b); q++ {
+				c[q] += values[l] * b[q]
+			}
 		}
-	}
-}
-
-// axpy adds v·x to dst.
-func axpy(v float32, x, dst []float32) {
-	dst = dst[:len(x)]
-	for i, w := range x {
-		dst[i] += v * w
 	}
 }

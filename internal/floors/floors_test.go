@@ -74,7 +74,8 @@ func TestPackagesStandOnTheirFloors(t *testing.T) {
 			if strings.HasPrefix(imported, "github.com/aws/") {
 				require.True(t, f.aws, "%s imports %s", pkg, imported)
 			}
-			if strings.HasPrefix(imported, "gonum.org/v1/gonum/blas") {
+			// purego is how a BLAS of the system is called.
+			if strings.HasPrefix(imported, "gonum.org/v1/gonum/blas") || strings.HasPrefix(imported, "github.com/ebitengine/purego") {
 				require.True(t, f.blas, "%s imports %s", pkg, imported)
 			}
 			below, ours := root(imported)

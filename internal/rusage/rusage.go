@@ -6,6 +6,7 @@ package rusage
 import (
 	"runtime"
 	"syscall"
+	"time"
 )
 
 // MaxRSS returns the peak memory in bytes.
@@ -23,4 +24,13 @@ func Self() int64 {
 		return 0
 	}
 	return MaxRSS(&usage)
+}
+
+// Time returns the time of the processor that this process has used, in all its threads.
+func Time() time.Duration {
+	var usage syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &usage) != nil {
+		return 0
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }

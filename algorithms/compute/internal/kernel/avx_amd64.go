@@ -74,7 +74,7 @@ func pack32AVX2(n int, x []float32, xRow int, pilot []float32, panel []float32, 
 //go:noescape
 func pack64AVX2(n int, x []float32, xRow int, pilot []float32, panel []float64, sum []float64)
 
-// shiftAVX2 writes n elements of x less the pilot to dst and returns the sum of their squares. n is a multiple of the lanes of float32.
+// shiftAVX2 writes n elements of x less the pilot to dst and returns the sum of their squares.
 //
 //go:noescape
 func shiftAVX2(n int, x []float32, pilot []float32, dst []float32) (square float64)
@@ -84,15 +84,20 @@ func shiftAVX2(n int, x []float32, pilot []float32, dst []float32) (square float
 //go:noescape
 func scanAVX2(n int, x []float32, slack float32) (first int, count int)
 
-// distanceAVX2 returns Σ(x−c)² over n elements, a multiple of the lanes of float32.
+// distanceAVX2 returns Σ(x−c)² over n elements.
 //
 //go:noescape
 func distanceAVX2(n int, x []float32, c []float32) (square float64)
 
-// addToAVX2 adds w·x to dst, n elements, a multiple of the lanes of float64.
+// addToAVX2 adds w·x to dst, n elements.
 //
 //go:noescape
 func addToAVX2(n int, dst []float64, x []float32, w float64)
+
+// axpyAVX2 adds v·x to dst, n elements, a multiple of the lanes of float32.
+//
+//go:noescape
+func axpyAVX2(n int, v float32, x []float32, dst []float32)
 
 // tile32x1AVX512 adds a·b to c: a of any strides, b in panels, c row by row.
 //
@@ -164,7 +169,7 @@ func pack32AVX512(n int, x []float32, xRow int, pilot []float32, panel []float32
 //go:noescape
 func pack64AVX512(n int, x []float32, xRow int, pilot []float32, panel []float64, sum []float64)
 
-// shiftAVX512 writes n elements of x less the pilot to dst and returns the sum of their squares. n is a multiple of the lanes of float32.
+// shiftAVX512 writes n elements of x less the pilot to dst and returns the sum of their squares.
 //
 //go:noescape
 func shiftAVX512(n int, x []float32, pilot []float32, dst []float32) (square float64)
@@ -174,12 +179,17 @@ func shiftAVX512(n int, x []float32, pilot []float32, dst []float32) (square flo
 //go:noescape
 func scanAVX512(n int, x []float32, slack float32) (first int, count int)
 
-// distanceAVX512 returns Σ(x−c)² over n elements, a multiple of the lanes of float32.
+// distanceAVX512 returns Σ(x−c)² over n elements.
 //
 //go:noescape
 func distanceAVX512(n int, x []float32, c []float32) (square float64)
 
-// addToAVX512 adds w·x to dst, n elements, a multiple of the lanes of float64.
+// addToAVX512 adds w·x to dst, n elements.
 //
 //go:noescape
 func addToAVX512(n int, dst []float64, x []float32, w float64)
+
+// axpyAVX512 adds v·x to dst, n elements, a multiple of the lanes of float32.
+//
+//go:noescape
+func axpyAVX512(n int, v float32, x []float32, dst []float32)

@@ -1481,6 +1481,7 @@ TEXT ·shiftAVX2(SB), NOSPLIT, $0-88
 	MOVQ   dst_base+56(FP), BX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
+	VXORPS Y6, Y6, Y6
 	CMPQ   AX, $0x08
 	JL     vectors_end
 
@@ -1488,6 +1489,7 @@ vectors:
 	VMOVUPS      (CX), Y4
 	VSUBPS       (DX), Y4, Y4
 	VMOVUPS      Y4, (BX)
+	ADDQ         $0x00000020, BX
 	VEXTRACTF128 $0x01, Y4, X5
 	VCVTPS2PD    X4, Y4
 	VCVTPS2PD    X5, Y5
@@ -1495,17 +1497,34 @@ vectors:
 	VFMADD231PD  Y5, Y5, Y1
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
-	ADDQ         $0x00000020, BX
 	SUBQ         $0x08, AX
 	CMPQ         AX, $0x08
 	JGE          vectors
 
 vectors_end:
+	CMPQ AX, $0x01
+	JL   rest_end
+
+rest:
+	VMOVSS      (CX), X4
+	VSUBSS      (DX), X4, X4
+	VMOVSS      X4, (BX)
+	ADDQ        $0x00000004, BX
+	VCVTSS2SD   X4, X4, X4
+	VFMADD231SD X4, X4, X6
+	ADDQ        $0x00000004, CX
+	ADDQ        $0x00000004, DX
+	SUBQ        $0x01, AX
+	CMPQ        AX, $0x01
+	JGE         rest
+
+rest_end:
 	VADDPD       Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X1, X0, X0
 	VUNPCKHPD    X0, X0, X1
 	VADDSD       X1, X0, X0
+	VADDSD       X6, X0, X0
 	MOVSD        X0, square+80(FP)
 	VZEROUPPER
 	RET
@@ -1577,6 +1596,7 @@ TEXT ·distanceAVX2(SB), NOSPLIT, $0-64
 	MOVQ   c_base+32(FP), DX
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
+	VXORPS Y6, Y6, Y6
 	CMPQ   AX, $0x08
 	JL     vectors_end
 
@@ -1595,11 +1615,27 @@ vectors:
 	JGE          vectors
 
 vectors_end:
+	CMPQ AX, $0x01
+	JL   rest_end
+
+rest:
+	VMOVSS      (CX), X4
+	VSUBSS      (DX), X4, X4
+	VCVTSS2SD   X4, X4, X4
+	VFMADD231SD X4, X4, X6
+	ADDQ        $0x00000004, CX
+	ADDQ        $0x00000004, DX
+	SUBQ        $0x01, AX
+	CMPQ        AX, $0x01
+	JGE         rest
+
+rest_end:
 	VADDPD       Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X1, X0, X0
 	VUNPCKHPD    X0, X0, X1
 	VADDSD       X1, X0, X0
+	VADDSD       X6, X0, X0
 	MOVSD        X0, square+56(FP)
 	VZEROUPPER
 	RET
@@ -1623,6 +1659,46 @@ vectors:
 	ADDQ        $0x00000020, CX
 	SUBQ        $0x04, AX
 	CMPQ        AX, $0x04
+	JGE         vectors
+
+vectors_end:
+	CMPQ AX, $0x01
+	JL   rest_end
+
+rest:
+	VMOVSS      (DX), X0
+	VCVTSS2SD   X0, X0, X0
+	VMOVSD      (CX), X1
+	VFMADD231SD X15, X0, X1
+	VMOVSD      X1, (CX)
+	ADDQ        $0x00000004, DX
+	ADDQ        $0x00000008, CX
+	SUBQ        $0x01, AX
+	CMPQ        AX, $0x01
+	JGE         rest
+
+rest_end:
+	VZEROUPPER
+	RET
+
+// func axpyAVX2(n int, v float32, x []float32, dst []float32)
+// Requires: AVX, FMA3
+TEXT ·axpyAVX2(SB), NOSPLIT, $0-64
+	MOVQ         n+0(FP), AX
+	MOVQ         x_base+16(FP), CX
+	MOVQ         dst_base+40(FP), DX
+	VBROADCASTSS v+8(FP), Y15
+	CMPQ         AX, $0x08
+	JL           vectors_end
+
+vectors:
+	VMOVUPS     (DX), Y1
+	VFMADD231PS (CX), Y15, Y1
+	VMOVUPS     Y1, (DX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000020, DX
+	SUBQ        $0x08, AX
+	CMPQ        AX, $0x08
 	JGE         vectors
 
 vectors_end:
@@ -3872,7 +3948,7 @@ rows1_end:
 	RET
 
 // func shiftAVX512(n int, x []float32, pilot []float32, dst []float32) (square float64)
-// Requires: AVX, AVX512F, SSE2
+// Requires: AVX, AVX512F, BMI2, SSE2
 TEXT ·shiftAVX512(SB), NOSPLIT, $0-88
 	MOVQ   n+0(FP), AX
 	MOVQ   x_base+8(FP), CX
@@ -3880,6 +3956,7 @@ TEXT ·shiftAVX512(SB), NOSPLIT, $0-88
 	MOVQ   dst_base+56(FP), BX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
+	VPXORD Z6, Z6, Z6
 	CMPQ   AX, $0x10
 	JL     vectors_end
 
@@ -3887,6 +3964,7 @@ vectors:
 	VMOVUPS       (CX), Z4
 	VSUBPS        (DX), Z4, Z4
 	VMOVUPS       Z4, (BX)
+	ADDQ          $0x00000040, BX
 	VEXTRACTF64X4 $0x01, Z4, Y5
 	VCVTPS2PD     Y4, Z4
 	VCVTPS2PD     Y5, Z5
@@ -3894,12 +3972,27 @@ vectors:
 	VFMADD231PD   Z5, Z5, Z1
 	ADDQ          $0x00000040, CX
 	ADDQ          $0x00000040, DX
-	ADDQ          $0x00000040, BX
 	SUBQ          $0x10, AX
 	CMPQ          AX, $0x10
 	JGE           vectors
 
 vectors_end:
+	TESTQ         AX, AX
+	JZ            rest_end
+	MOVL          $-1, SI
+	BZHIL         AX, SI, SI
+	KMOVW         SI, K1
+	VMOVUPS.Z     (CX), K1, Z4
+	VMOVUPS.Z     (DX), K1, Z5
+	VSUBPS        Z5, Z4, Z4
+	VMOVUPS       Z4, K1, (BX)
+	VEXTRACTF64X4 $0x01, Z4, Y5
+	VCVTPS2PD     Y4, Z4
+	VCVTPS2PD     Y5, Z5
+	VFMADD231PD   Z4, Z4, Z0
+	VFMADD231PD   Z5, Z5, Z1
+
+rest_end:
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y1, Y0, Y0
@@ -3907,6 +4000,7 @@ vectors_end:
 	VADDPD        X1, X0, X0
 	VUNPCKHPD     X0, X0, X1
 	VADDSD        X1, X0, X0
+	VADDSD        X6, X0, X0
 	MOVSD         X0, square+80(FP)
 	VZEROUPPER
 	RET
@@ -3973,13 +4067,14 @@ near_end:
 	RET
 
 // func distanceAVX512(n int, x []float32, c []float32) (square float64)
-// Requires: AVX, AVX512F, SSE2
+// Requires: AVX, AVX512F, BMI2, SSE2
 TEXT ·distanceAVX512(SB), NOSPLIT, $0-64
 	MOVQ   n+0(FP), AX
 	MOVQ   x_base+8(FP), CX
 	MOVQ   c_base+32(FP), DX
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
+	VPXORD Z6, Z6, Z6
 	CMPQ   AX, $0x10
 	JL     vectors_end
 
@@ -3998,6 +4093,21 @@ vectors:
 	JGE           vectors
 
 vectors_end:
+	TESTQ         AX, AX
+	JZ            rest_end
+	MOVL          $-1, BX
+	BZHIL         AX, BX, BX
+	KMOVW         BX, K1
+	VMOVUPS.Z     (CX), K1, Z4
+	VMOVUPS.Z     (DX), K1, Z5
+	VSUBPS        Z5, Z4, Z4
+	VEXTRACTF64X4 $0x01, Z4, Y5
+	VCVTPS2PD     Y4, Z4
+	VCVTPS2PD     Y5, Z5
+	VFMADD231PD   Z4, Z4, Z0
+	VFMADD231PD   Z5, Z5, Z1
+
+rest_end:
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y1, Y0, Y0
@@ -4005,12 +4115,13 @@ vectors_end:
 	VADDPD        X1, X0, X0
 	VUNPCKHPD     X0, X0, X1
 	VADDSD        X1, X0, X0
+	VADDSD        X6, X0, X0
 	MOVSD         X0, square+56(FP)
 	VZEROUPPER
 	RET
 
 // func addToAVX512(n int, dst []float64, x []float32, w float64)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, BMI2
 TEXT ·addToAVX512(SB), NOSPLIT, $0-64
 	MOVQ         n+0(FP), AX
 	MOVQ         dst_base+8(FP), CX
@@ -4028,6 +4139,41 @@ vectors:
 	ADDQ        $0x00000040, CX
 	SUBQ        $0x08, AX
 	CMPQ        AX, $0x08
+	JGE         vectors
+
+vectors_end:
+	TESTQ       AX, AX
+	JZ          rest_end
+	MOVL        $-1, BX
+	BZHIL       AX, BX, BX
+	KMOVW       BX, K1
+	VCVTPS2PD.Z (DX), K1, Z0
+	VMOVUPD.Z   (CX), K1, Z1
+	VFMADD231PD Z15, Z0, Z1
+	VMOVUPD     Z1, K1, (CX)
+
+rest_end:
+	VZEROUPPER
+	RET
+
+// func axpyAVX512(n int, v float32, x []float32, dst []float32)
+// Requires: AVX, AVX512F
+TEXT ·axpyAVX512(SB), NOSPLIT, $0-64
+	MOVQ         n+0(FP), AX
+	MOVQ         x_base+16(FP), CX
+	MOVQ         dst_base+40(FP), DX
+	VBROADCASTSS v+8(FP), Z15
+	CMPQ         AX, $0x10
+	JL           vectors_end
+
+vectors:
+	VMOVUPS     (DX), Z1
+	VFMADD231PS (CX), Z15, Z1
+	VMOVUPS     Z1, (DX)
+	ADDQ        $0x00000040, CX
+	ADDQ        $0x00000040, DX
+	SUBQ        $0x10, AX
+	CMPQ        AX, $0x10
 	JGE         vectors
 
 vectors_end:

@@ -7,7 +7,7 @@
 // functions of assembly check no bounds: what lengths they need is for the caller to see to.
 package kernel
 
-//go:generate sh -c "cd avo && GOFLAGS=-mod=mod GOWORK=off go run main.go -out ../avx_amd64.s -stubs ../avx_amd64.go -pkg kernel"
+//go:generate sh -c "cd avo && GOWORK=off go run main.go -out ../avx_amd64.s -stubs ../avx_amd64.go -pkg kernel"
 
 // Widest is how many panels a tile is wide at most.
 const Widest = 3
@@ -36,12 +36,13 @@ type Set struct {
 	Pack64 func(n int, x []float32, xRow int, pilot []float32, panel, sum []float64)
 
 	// Shift writes n elements of x less the pilot to dst and returns the sum of their squares.
-	// n is a multiple of Lanes32 here and in Distance, Scan and AddTo.
 	Shift func(n int, x, pilot, dst []float32) float64
 	// Distance returns Σ(x−c)² over n elements.
 	Distance func(n int, x, c []float32) float64
 	// AddTo adds w·x to dst, n elements.
 	AddTo func(n int, dst []float64, x []float32, w float64)
+	// Axpy adds v·x to dst, n elements, a multiple of Lanes32 as for Scan.
+	Axpy func(n int, v float32, x, dst []float32)
 	// Scan returns the index of the first of n > 0 elements that is not above the least of them by more than
 	// slack, and how many such there are.
 	Scan func(n int, x []float32, slack float32) (first, count int)

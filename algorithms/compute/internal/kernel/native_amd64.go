@@ -5,7 +5,7 @@ import "golang.org/x/sys/cpu"
 // native returns the sets in assembly that this processor and its system run.
 func native() []Set {
 	var sets []Set
-	if !cpu.X86.HasAVX2 || !cpu.X86.HasFMA || !cpu.X86.HasBMI1 || !cpu.X86.HasPOPCNT {
+	if !cpu.X86.HasAVX2 || !cpu.X86.HasFMA || !cpu.X86.HasBMI1 || !cpu.X86.HasBMI2 || !cpu.X86.HasPOPCNT {
 		return nil
 	}
 	if cpu.X86.HasAVX512F {
@@ -16,7 +16,7 @@ func native() []Set {
 			Gram64:   [...]func(int, []float64, []float64, int, []float64, int){nil, gram64x1AVX512, gram64x2AVX512, gram64x3AVX512},
 			Sparse32: [...]func([]int32, []float32, []float32, int, []float32){nil, sparse32x1AVX512, sparse32x2AVX512, sparse32x3AVX512},
 			Pack32:   pack32AVX512, Pack64: pack64AVX512,
-			Shift: shiftAVX512, Distance: distanceAVX512, AddTo: addToAVX512, Scan: scanAVX512,
+			Shift: shiftAVX512, Distance: distanceAVX512, AddTo: addToAVX512, Axpy: axpyAVX512, Scan: scanAVX512,
 		})
 	}
 	return append(sets, Set{
@@ -26,6 +26,6 @@ func native() []Set {
 		Gram64:   [...]func(int, []float64, []float64, int, []float64, int){nil, gram64x1AVX2, gram64x2AVX2, gram64x3AVX2},
 		Sparse32: [...]func([]int32, []float32, []float32, int, []float32){nil, sparse32x1AVX2, sparse32x2AVX2, sparse32x3AVX2},
 		Pack32:   pack32AVX2, Pack64: pack64AVX2,
-		Shift: shiftAVX2, Distance: distanceAVX2, AddTo: addToAVX2, Scan: scanAVX2,
+		Shift: shiftAVX2, Distance: distanceAVX2, AddTo: addToAVX2, Axpy: axpyAVX2, Scan: scanAVX2,
 	})
 }

@@ -16,6 +16,7 @@ var portable = Set{
 	Shift:    shift,
 	Distance: distance,
 	AddTo:    addTo,
+	Axpy:     axpy,
 	Scan:     scan,
 }
 
@@ -131,6 +132,13 @@ func addTo(n int, dst []float64, x []float32, w float64) {
 	dst = dst[:n]
 	for j, v := range x[:n] {
 		dst[j] += w * float64(v)
+	}
+}
+
+func axpy(n int, v float32, x, dst []float32) {
+	dst = dst[:n]
+	for j, w := range x[:n] {
+		dst[j] += v * w
 	}
 }
 

@@ -43,6 +43,7 @@ func main() {
 		s.scan()
 		s.distance()
 		s.addTo()
+		s.axpy()
 	}
 	Generate()
 }
@@ -389,62 +390,92 @@ func (s isa) pack64() {
 	end()
 }
 
-// shift is a row less the pilot, and its squared length.
-func (s isa) shift() {
-	s.function("shift", "func(n int, x, pilot, dst []float32) (square float64)",
-		"%s writes n elements of x less the pilot to dst and returns the sum of their squares. n is a multiple of the lanes of float32.")
-	n, x, pilot, dst := param("n"), base("x"), base("pilot"), base("dst")
-	const low, high = 4, 5
-	s.zero(0)
-	s.zero(1)
+// rest emits what remains of n elements, fewer than a vector has: once under a mask, or one by one.
+func (s isa) rest(n reg.GPVirtual, masked, single func()) {
+	if s.bytes == 64 {
+		TESTQ(n, n)
+		JZ(LabelRef("rest_end"))
+		mask := GP32()
+		MOVL(I32(-1), mask)
+		BZHIL(n.As32(), mask, mask)
+		KMOVW(mask, reg.K1)
+		masked()
+		Label("rest_end")
+		return
+	}
+	loop("rest", n, 1, single)
+}
+
+// squares adds the squares of register low to the sums in 0 and 1, in float64.
+func (s isa) squares(low, high int) {
+	s.upper(low, high)
+	VCVTPS2PD(s.half(low), s.v(low))
+	VCVTPS2PD(s.half(high), s.v(high))
+	VFMADD231PD(s.v(low), s.v(low), s.v(0))
+	VFMADD231PD(s.v(high), s.v(high), s.v(1))
+}
+
+// difference is the squares of what x and y differ by, and the differences where they are kept.
+func (s isa) difference(n, x, y, dst reg.GPVirtual) {
+	const low, high, alone = 4, 5, 6
+	for _, r := range []int{0, 1, alone} {
+		s.zero(r)
+	}
 	loop("vectors", n, s.bytes/4, func() {
 		VMOVUPS(Mem{Base: x}, s.v(low))
-		VSUBPS(Mem{Base: pilot}, s.v(low), s.v(low))
-		VMOVUPS(s.v(low), Mem{Base: dst})
-		s.upper(low, high)
-		VCVTPS2PD(s.half(low), s.v(low))
-		VCVTPS2PD(s.half(high), s.v(high))
-		VFMADD231PD(s.v(low), s.v(low), s.v(0))
-		VFMADD231PD(s.v(high), s.v(high), s.v(1))
-		for _, r := range []reg.GPVirtual{x, pilot, dst} {
-			ADDQ(U32(s.bytes), r)
+		VSUBPS(Mem{Base: y}, s.v(low), s.v(low))
+		if dst != nil {
+			VMOVUPS(s.v(low), Mem{Base: dst})
+			ADDQ(U32(s.bytes), dst)
 		}
+		s.squares(low, high)
+		ADDQ(U32(s.bytes), x)
+		ADDQ(U32(s.bytes), y)
+	})
+	s.rest(n, func() {
+		VMOVUPS_Z(Mem{Base: x}, reg.K1, s.v(low))
+		VMOVUPS_Z(Mem{Base: y}, reg.K1, s.v(high))
+		VSUBPS(s.v(high), s.v(low), s.v(low))
+		if dst != nil {
+			VMOVUPS(s.v(low), reg.K1, Mem{Base: dst})
+		}
+		s.squares(low, high)
+	}, func() {
+		one, sum := ymm[low].AsX(), ymm[alone].AsX()
+		VMOVSS(Mem{Base: x}, one)
+		VSUBSS(Mem{Base: y}, one, one)
+		if dst != nil {
+			VMOVSS(one, Mem{Base: dst})
+			ADDQ(U32(4), dst)
+		}
+		VCVTSS2SD(one, one, one)
+		VFMADD231SD(one, one, sum)
+		ADDQ(U32(4), x)
+		ADDQ(U32(4), y)
 	})
 	VADDPD(s.v(1), s.v(0), s.v(0))
 	s.sum64(0, 1)
+	VADDSD(ymm[alone].AsX(), ymm[0].AsX(), ymm[0].AsX())
 	Store(ymm[0].AsX(), ReturnIndex(0))
 	end()
+}
+
+// shift is a row less the pilot, and its squared length.
+func (s isa) shift() {
+	s.function("shift", "func(n int, x, pilot, dst []float32) (square float64)",
+		"%s writes n elements of x less the pilot to dst and returns the sum of their squares.")
+	s.difference(param("n"), base("x"), base("pilot"), base("dst"))
 }
 
 // distance is the squared distance of two rows, with the squares and their sum in float64.
 func (s isa) distance() {
-	s.function("distance", "func(n int, x, c []float32) (square float64)",
-		"%s returns Σ(x−c)² over n elements, a multiple of the lanes of float32.")
-	n, x, c := param("n"), base("x"), base("c")
-	const low, high = 4, 5
-	s.zero(0)
-	s.zero(1)
-	loop("vectors", n, s.bytes/4, func() {
-		VMOVUPS(Mem{Base: x}, s.v(low))
-		VSUBPS(Mem{Base: c}, s.v(low), s.v(low))
-		s.upper(low, high)
-		VCVTPS2PD(s.half(low), s.v(low))
-		VCVTPS2PD(s.half(high), s.v(high))
-		VFMADD231PD(s.v(low), s.v(low), s.v(0))
-		VFMADD231PD(s.v(high), s.v(high), s.v(1))
-		ADDQ(U32(s.bytes), x)
-		ADDQ(U32(s.bytes), c)
-	})
-	VADDPD(s.v(1), s.v(0), s.v(0))
-	s.sum64(0, 1)
-	Store(ymm[0].AsX(), ReturnIndex(0))
-	end()
+	s.function("distance", "func(n int, x, c []float32) (square float64)", "%s returns Σ(x−c)² over n elements.")
+	s.difference(param("n"), base("x"), base("c"), nil)
 }
 
 // addTo is dst += w·x.
 func (s isa) addTo() {
-	s.function("addTo", "func(n int, dst []float64, x []float32, w float64)",
-		"%s adds w·x to dst, n elements, a multiple of the lanes of float64.")
+	s.function("addTo", "func(n int, dst []float64, x []float32, w float64)", "%s adds w·x to dst, n elements.")
 	n, dst, x := param("n"), base("dst"), base("x")
 	VBROADCASTSD(NewParamAddr("w", 56), s.v(15))
 	loop("vectors", n, s.bytes/8, func() {
@@ -453,6 +484,37 @@ func (s isa) addTo() {
 		VFMADD231PD(s.v(15), s.v(0), s.v(1))
 		VMOVUPD(s.v(1), Mem{Base: dst})
 		ADDQ(U32(s.bytes/2), x)
+		ADDQ(U32(s.bytes), dst)
+	})
+	s.rest(n, func() {
+		VCVTPS2PD_Z(Mem{Base: x}, reg.K1, s.v(0))
+		VMOVUPD_Z(Mem{Base: dst}, reg.K1, s.v(1))
+		VFMADD231PD(s.v(15), s.v(0), s.v(1))
+		VMOVUPD(s.v(1), reg.K1, Mem{Base: dst})
+	}, func() {
+		one := ymm[0].AsX()
+		VMOVSS(Mem{Base: x}, one)
+		VCVTSS2SD(one, one, one)
+		VMOVSD(Mem{Base: dst}, ymm[1].AsX())
+		VFMADD231SD(ymm[15].AsX(), one, ymm[1].AsX())
+		VMOVSD(ymm[1].AsX(), Mem{Base: dst})
+		ADDQ(U32(4), x)
+		ADDQ(U32(8), dst)
+	})
+	end()
+}
+
+// axpy is dst += v·x in float32.
+func (s isa) axpy() {
+	s.function("axpy", "func(n int, v float32, x, dst []float32)",
+		"%s adds v·x to dst, n elements, a multiple of the lanes of float32.")
+	n, x, dst := param("n"), base("x"), base("dst")
+	VBROADCASTSS(NewParamAddr("v", 8), s.v(15))
+	loop("vectors", n, s.bytes/4, func() {
+		VMOVUPS(Mem{Base: dst}, s.v(1))
+		VFMADD231PS(Mem{Base: x}, s.v(15), s.v(1))
+		VMOVUPS(s.v(1), Mem{Base: dst})
+		ADDQ(U32(s.bytes), x)
 		ADDQ(U32(s.bytes), dst)
 	})
 	end()

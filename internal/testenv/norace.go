@@ -1,0 +1,6 @@
+//go:build !race
+
+package testenv
+
+// Race tells that the race detector watches, which makes numerical tests some ten times slower.
+const Race = false
