@@ -89,7 +89,7 @@ func TestPackagesStandOnTheirFloors(t *testing.T) {
 
 // A training container carries nothing of the platform.
 func TestContainersHoldNoAWSPackage(t *testing.T) {
-	for _, pkg := range []string{"./examples/mean", "./examples/pca"} {
+	for _, pkg := range []string{"./examples/kmeans", "./examples/mean", "./examples/pca"} {
 		for _, dependency := range goList(t, "-deps", pkg) {
 			require.False(t, strings.HasPrefix(dependency, "github.com/aws/"), "%s depends on %s", pkg, dependency)
 			require.False(t, strings.HasPrefix(dependency, module+"/platform"), "%s depends on %s", pkg, dependency)
