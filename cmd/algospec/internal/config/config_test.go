@@ -127,7 +127,7 @@ func TestOtherImagesGoToAContainerEngineWhereThereIsOne(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	var c Config
 	_, err := c.Resolve("registry/trees:2")
-	require.EqualError(t, err, "neither a built-in algorithm (pca) nor in a config file, and there is no podman or docker to run it")
+	require.EqualError(t, err, "neither a built-in algorithm (kmeans, pca) nor in a config file, and there is no podman or docker to run it")
 	require.NoError(t, os.WriteFile(filepath.Join(os.Getenv("PATH"), "docker"), []byte("#!/bin/sh\n"), 0o755))
 	got, err := c.Resolve("registry/trees:2")
 	require.NoError(t, err)
@@ -135,6 +135,6 @@ func TestOtherImagesGoToAContainerEngineWhereThereIsOne(t *testing.T) {
 	got, err = c.Resolve("registry/pca:2")
 	require.NoError(t, err)
 	require.Equal(t, "pca", got.Command[2])
-	_, err = c.Resolve("registry/kmeans:2")
+	_, err = c.Resolve("registry/lda:2")
 	require.ErrorContains(t, err, "not part of this version")
 }
