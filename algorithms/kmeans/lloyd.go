@@ -13,6 +13,7 @@ import (
 // points are the rows that Lloyd's algorithm clusters: of this host, or of all hosts together.
 type points struct {
 	d      int
+	rows   float64 // of all hosts, where that is of interest
 	parts  []compute.Matrix
 	weight []float32                                    // of each row, where there is one part; nil is 1 each
 	reduce func(ctx context.Context, x []float64) error // sums over the hosts; nil is one host

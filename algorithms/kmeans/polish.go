@@ -10,6 +10,7 @@ import (
 	"github.com/algospec/algospec"
 	"github.com/algospec/algospec/algorithms"
 	"github.com/algospec/algospec/algorithms/compute"
+	"github.com/algospec/algospec/hyperparams"
 )
 
 // How Lloyd's algorithm ends over the data.
@@ -26,7 +27,17 @@ func (t *training) polish(ctx, save context.Context, m *Model) error {
 	if p == nil {
 		return err
 	}
-	centers, _, err := breathe(save, p, m.Centers, t.p.BreathingDepth, t.seed)
+	centers, least, err := breathe(save, p, m.Centers, t.p.BreathingDepth, t.seed)
+	for again := 1; err == nil && again < t.starts(p); again++ {
+		var start, other blas32.General
+		var loss float64
+		if start, err = t.restart(save, again); err != nil {
+			break
+		}
+		if other, loss, err = breathe(save, p, start, t.p.BreathingDepth, t.seed+int64(again)); loss < least {
+			centers, least = other, loss
+		}
+	}
 	if err == nil {
 		last := newLloyd(p, centers)
 		_, err = last.run(save, polishIter, polishTol)
@@ -43,6 +54,38 @@ func (t *training) polish(ctx, save context.Context, m *Model) error {
 	return err
 }
 
+// cheapWork is how much work, rows·features·centers, of one step of Lloyd's algorithm is so little that breathing from several starts
+// takes a second or so.
+const cheapWork = 1 << 24
+
+// starts returns from how many starts the centers are improved: several where that is cheap, as a few points have the deepest
+// traps.
+func (t *training) starts(p *points) int {
+	if t.p.BreathingDepth > 0 && p.rows*float64(p.d)*float64(t.p.K) <= cheapWork {
+		return 5
+	}
+	return 1
+}
+
+// restart returns other centers to start from, the same on all hosts: those of another trial of the reduction.
+func (t *training) restart(ctx context.Context, again int) (blas32.General, error) {
+	centers := make([]float64, t.p.K*t.D)
+	if t.job.Cluster.Leader() {
+		p := t.p
+		p.LocalLloydNumTrials = hyperparams.Fixed(1)
+		m, _, err := t.shrink(ctx, p.K, p, t.seed+int64(again), nil)
+		if err != nil {
+			return blas32.General{}, err
+		}
+		for i, x := range m.Centers.Data {
+			centers[i] = float64(x)
+		}
+	}
+	err := t.job.Cluster.Broadcast(ctx, 0, centers)
+	s := State{K: t.p.K, D: t.D, Centers: centers}
+	return s.narrow(), err
+}
+
 // hold reads the channel train once more, into memory. It returns nil where the data do not fit, on one host or another, or a host is
 // stopped.
 func (t *training) hold(ctx, save context.Context) (*points, error) {
@@ -50,7 +93,7 @@ func (t *training) hold(ctx, save context.Context) (*points, error) {
 	h := holder{limit: int64(t.p.MaxMemory) << 20}
 	batching := t.batching
 	batching.FeatureDim, batching.MaxColumns = t.D, 0
-	votes := make([]float64, 2) // hosts that are stopped, and whose data do not fit
+	votes := make([]float64, 3) // hosts that are stopped, and whose data do not fit; the rows of all hosts
 	for batch, err := range algorithms.Batches(ctx, t.job.Channel("train"), batching) {
 		if err != nil && stopped(ctx) && errors.Is(err, algospec.ErrStopped) {
 			votes[0] = 1
@@ -63,6 +106,7 @@ func (t *training) hold(ctx, save context.Context) (*points, error) {
 			votes[1] = 1
 			break
 		}
+		votes[2] += float64(batch.Rows())
 	}
 	if err := t.job.Cluster.AllReduce(save, votes); err != nil {
 		return nil, err
@@ -75,7 +119,7 @@ func (t *training) hold(ctx, save context.Context) (*points, error) {
 		t.report.Warnf("The data take more than the %d MiB of _max_memory_mb: _full_lloyd is left out.", t.p.MaxMemory)
 		return nil, nil
 	}
-	p.parts = h.parts
+	p.parts, p.rows = h.parts, votes[2]
 	return p, nil
 }
 

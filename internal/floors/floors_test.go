@@ -93,7 +93,7 @@ func TestPackagesStandOnTheirFloors(t *testing.T) {
 
 // A training container carries nothing of the platform, and nothing that draws.
 func TestContainersHoldNoAWSPackage(t *testing.T) {
-	for _, pkg := range []string{"./examples/mean", "./examples/pca", "./examples/kmeans"} {
+	for _, pkg := range []string{"./examples/kmeans", "./examples/linearlearner", "./examples/mean", "./examples/pca"} {
 		for _, dependency := range goList(t, "-deps", pkg) {
 			require.False(t, strings.HasPrefix(dependency, "github.com/aws/"), "%s depends on %s", pkg, dependency)
 			require.False(t, strings.HasPrefix(dependency, "gonum.org/v1/plot"), "%s depends on %s", pkg, dependency)
