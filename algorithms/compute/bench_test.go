@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/algospec/algospec/algorithms"
 	"github.com/algospec/algospec/algorithms/compute"

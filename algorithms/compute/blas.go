@@ -1,10 +1,6 @@
 package compute
 
-import (
-	"errors"
-
-	"github.com/algospec/algospec/algorithms/compute/internal/kernel"
-)
+import "github.com/algospec/algospec/algorithms/compute/internal/kernel"
 
 // A blas is a BLAS of the system, which multiplies instead of the kernels' tiles. Each call stays in the
 // calling thread: the engine shares out the work, as with kernels, so that threads do not change the results.
@@ -16,8 +12,6 @@ type blas interface {
 
 // blasStrip is how many rows of a Gram matrix a call computes.
 const blasStrip = 96
-
-var errStatic = errors.New("no system BLAS: the program is linked statically (built without cgo), or for a system on which none is looked for")
 
 // newBLAS returns the engine that multiplies with the system's BLAS, and does the rest with kernels.
 func newBLAS(threads int) (*cpu, error) {

@@ -3,11 +3,12 @@
 package compute
 
 import (
+	"cmp"
 	"fmt"
 	"sync"
+	"unsafe"
 
 	"github.com/ebitengine/purego"
-	"unsafe"
 )
 
 // libraries are the names of OpenBLAS, which says how to keep it to one thread.
@@ -20,7 +21,7 @@ var openBLAS = sync.OnceValues(func() (blas, error) {
 	for _, name := range libraries {
 		lib, err := purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL)
 		if err != nil {
-			first = cmpError(first, err)
+			first = cmp.Or(first, err)
 			continue
 		}
 		b := new(openblas)
@@ -35,13 +36,6 @@ var openBLAS = sync.OnceValues(func() (blas, error) {
 	}
 	return nil, fmt.Errorf("no system BLAS: %w", first)
 })
-
-func cmpError(first, err error) error {
-	if first != nil {
-		return first
-	}
-	return err
-}
 
 // openblas calls OpenBLAS as Fortran does, by reference throughout: so no call has a floating-point argument.
 type openblas struct {

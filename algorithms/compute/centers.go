@@ -20,9 +20,10 @@ const (
 	// roundBytes of rows are assigned before they are added up, while they are in a cache.
 	roundBytes = 1 << 20
 	// sumLanes lanes at most add up a share of the rows each, in sums of their own of laneBytes in all. There are as many as make
-	// adding up the lanes little beside adding up the rows.
+	// adding up the lanes little beside adding up the rows, and leave a lane's sums in the second cache.
 	sumLanes  = 32
-	laneBytes = 8 << 20
+	laneBytes = 2 << 20
+	fewLanes  = 8 // fewer are left
 	// largest is up to where squares are of float32. Rows and centers beyond it are compared in float64.
 	largest = 1e37
 )
@@ -189,7 +190,7 @@ func (p *centers) AssignAndSum(x Matrix, weight []float32, sums, weights []float
 		panic(fmt.Sprintf("compute: %d weights, %d sums and %d sums of weights for %d rows and %d×%d centers", len(weight), len(sums), len(weights), rows, p.k, p.d))
 	}
 	p.weight = weight
-	if n := p.lanes(rows); n > 1 {
+	if n := p.lanes(rows); n > 0 {
 		return p.sumInLanes(n, sums, weights)
 	}
 	return p.sumInRounds(sums, weights)
@@ -197,7 +198,11 @@ func (p *centers) AssignAndSum(x Matrix, weight []float32, sums, weights []float
 
 // lanes returns how many lanes are worth it for so many rows; it does not depend on the threads, as results would.
 func (p *centers) lanes(rows int) int {
-	return min(sumLanes, rows/(4*p.k), laneBytes/(8*(p.k*p.d+1)), rows/tileRows)
+	n := min(sumLanes, rows/(16*p.k), laneBytes/(8*(p.k*p.d+1)), rows/tileRows)
+	if n < fewLanes {
+		return 0
+	}
+	return n
 }
 
 // A lane is what a share of the rows comes to.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/algospec/algospec/algorithms/compute"
 	"github.com/algospec/algospec/algorithms/compute/computetest"
+	"github.com/algospec/algospec/internal/testenv"
 )
 
 // engines returns the names of those that this machine has.
@@ -26,7 +27,9 @@ func TestEngines(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			engine, err := compute.CPU(compute.Options{Kernels: name})
 			require.NoError(t, err)
-			computetest.Test(t, engine)
+			if !testenv.Race { // minutes, of which the next has all that runs at the same time
+				computetest.Test(t, engine)
+			}
 			computetest.TestThreads(t, func(threads int) compute.Engine {
 				engine, err := compute.CPU(compute.Options{Kernels: name, Threads: threads})
 				require.NoError(t, err)

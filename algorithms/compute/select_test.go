@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/algospec/algospec/algorithms/compute"
+	"github.com/algospec/algospec/internal/testenv"
 )
 
 func TestSelect(t *testing.T) {
@@ -55,7 +56,7 @@ func TestThreadsAreNoMoreThanGOMAXPROCS(t *testing.T) {
 
 // Calls take the memory of those before them.
 func TestCallsAllocateNothing(t *testing.T) {
-	if raceEnabled {
+	if testenv.Race {
 		t.Skip("the race detector's sync.Pool forgets on purpose")
 	}
 	const n, k = 700, 10

@@ -80,7 +80,6 @@ func (m *team) work() {
 type scratch struct {
 	narrow, rows, scores []float32
 	wide                 []float64
-	near                 []int32
 }
 
 // aligned returns a slice of n elements that begins at a cache line, in memory's if it is large enough.

@@ -2,5 +2,5 @@
 
 package testenv
 
-// Race says that the race detector is on, under which numerical work takes ten times as long and more.
+// Race tells that the race detector watches, which makes numerical tests some ten times slower.
 const Race = true

@@ -29,6 +29,7 @@ import (
 
 	"github.com/algospec/algospec/algorithms"
 	"github.com/algospec/algospec/algorithms/compute"
+	"github.com/algospec/algospec/internal/testenv"
 )
 
 // WideFeatures is up to how many columns a Gram is as exact as float64.
@@ -537,6 +538,9 @@ func TestThreads(t *testing.T, engine func(threads int) compute.Engine) {
 				n, zeros := 6000, 0.5
 				if d > 100 {
 					n, zeros = 1200, 0.97
+				}
+				if testenv.Race {
+					n /= 4
 				}
 				r := source(d)
 				x := l.matrix(n, d, values(r, n*d, 0, 1, zeros))
