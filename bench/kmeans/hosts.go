@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/algospec/algospec/algorithms/compute"
+	"github.com/algospec/algospec/bench/internal/compare"
 	"github.com/algospec/algospec/bench/internal/datasets"
 	"github.com/algospec/algospec/bench/internal/peers"
 	"github.com/algospec/algospec/cluster"
@@ -26,21 +27,21 @@ const (
 
 var hostNames = []string{"algo-1", "algo-2"}
 
-// A share is where the time of a host went, in seconds.
-type share struct{ Compute, Wait, Communicate float64 }
+// A share is where the time of a host went, in seconds by the clock, and the processor's, all of it and that of AllReduce.
+type share struct{ Compute, Wait, Communicate, CPU, CommunicateCPU float64 }
 
 // communication has two hosts, processes of this machine with a core each, learn from mini-batches together.
 func communication(ctx context.Context, s *peers.Setup) error {
 	fmt.Printf("\nTwo hosts on this machine, processes of one thread that speak by TCP: k=%d, %d features, mini-batches of %d rows a host.\n", hostK, hostColumns, hostRows)
-	fmt.Print("\n| round | computing, s | waiting for the other, s | AllReduce, s | its share of the time |\n|---|---|---|---|---|\n")
+	fmt.Print("\n| round | computing, s | waiting for the other, s | AllReduce, s | its share by the clock | of the processor's time |\n|---|---|---|---|---|---|\n")
 	for round := range s.Rounds.N {
 		shares, err := hosts(ctx, max(5, int(hostBatches*s.Scale)))
 		if err != nil {
 			return err
 		}
 		for rank, at := range shares {
-			fmt.Printf("| %d, host %d | %.3f | %.3f | %.3f | %.1f %% |\n", round+1, rank, at.Compute, at.Wait, at.Communicate,
-				100*at.Communicate/(at.Compute+at.Wait+at.Communicate))
+			fmt.Printf("| %d, host %d | %.3f | %.3f | %.3f | %.1f %% | %.1f %% |\n", round+1, rank, at.Compute, at.Wait, at.Communicate,
+				100*at.Communicate/(at.Compute+at.Wait+at.Communicate), 100*at.CommunicateCPU/at.CPU)
 		}
 	}
 	return nil
@@ -108,6 +109,7 @@ func host(ctx context.Context, args []string) error {
 		return err
 	}
 	var spent share
+	start := compare.CPU()
 	for range batches {
 		began := time.Now()
 		clear(totals)
@@ -117,13 +119,15 @@ func host(ctx context.Context, args []string) error {
 		if err := c.Barrier(ctx); err != nil {
 			return err
 		}
-		met := time.Now()
+		met, before := time.Now(), compare.CPU()
 		if err := c.AllReduce(ctx, totals); err != nil {
 			return err
 		}
 		spent.Compute += computed.Sub(began).Seconds()
 		spent.Wait += met.Sub(computed).Seconds()
 		spent.Communicate += time.Since(met).Seconds()
+		spent.CommunicateCPU += compare.CPU() - before
 	}
+	spent.CPU = compare.CPU() - start
 	return json.NewEncoder(os.Stdout).Encode(spent)
 }

@@ -24,7 +24,7 @@ func main() { peers.Main(functions, run) }
 const components = 10
 
 func run(ctx context.Context, s *peers.Setup) error {
-	fmt.Printf("\nEngine: %s. %d components; errors, to float64: the largest relative one of the singular values, and the sine of the largest angle between the spaces.\n", engine, components)
+	fmt.Printf("\nEngine: %s. %d components; errors, to float64: the largest relative one of the singular values, and the sine of the largest angle between the spaces.\n", engine(), components)
 	compare.Header(os.Stdout, "rows", "errors")
 	for _, size := range []struct {
 		rows, columns int

@@ -13,7 +13,7 @@ import (
 	"github.com/algospec/algospec/hyperparams"
 )
 
-var engine = compute.Default().Name()
+func engine() string { return compute.Default().Name() }
 
 // batchRows is how many rows a batch has; the model does not depend on it.
 const batchRows = 5000

@@ -140,13 +140,13 @@ func Count(x float64) string {
 
 // Time runs f in this process and returns what it took, the garbage collector's part with it.
 func Time(f func() error) (Cost, error) {
-	began, before := time.Now(), used()
+	began, before := time.Now(), CPU()
 	err := f()
-	return Cost{time.Since(began).Seconds(), used() - before}, err
+	return Cost{time.Since(began).Seconds(), CPU() - before}, err
 }
 
-// used returns the seconds of the processor that this process has had.
-func used() float64 {
+// CPU returns the seconds of the processor that this process has had.
+func CPU() float64 {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
 		panic(err) // no address or number that it could refuse
