@@ -25,24 +25,26 @@ const messageLimit = 1 << 30
 // A call is a host's part in a collective.
 type call struct {
 	op      op
-	root    int       // of a broadcast
-	numbers []float64 // the host's own, replaced by the result
-	message []byte    // to be gathered
+	root    int    // of a broadcast
+	vector         // the host's own, replaced by the result
+	message []byte // to be gathered
 }
 
 // length returns how many numbers, or bytes of the message, there are.
-func (c call) length() int { return len(c.numbers) + len(c.message) }
+func (c call) length() int { return c.vector.length() + len(c.message) }
 
 func (c call) claim(number uint64) claim {
-	return claim{Number: number, Op: c.op, Root: uint32(c.root), Length: uint64(c.length())}
+	return claim{number, c.op, c.element, c.reduction, uint32(c.root), uint64(c.length())}
 }
 
 // A claim is what a call says of itself to the other hosts.
 type claim struct {
-	Number uint64 // of the collective, from 1
-	Op     op
-	Root   uint32
-	Length uint64
+	Number    uint64 // of the collective, from 1
+	Op        op
+	Element   element
+	Reduction Op
+	Root      uint32
+	Length    uint64
 }
 
 // differs returns an error that names both hosts where theirs, of host, is another collective than c,
@@ -56,6 +58,10 @@ func (c claim) differs(leader string, theirs claim, host string) error {
 		return fmt.Errorf("%s: host %s calls %v, host %s %v", at, host, theirs.Op, leader, c.Op)
 	case c.Root != theirs.Root:
 		return fmt.Errorf("%s: Broadcast: host %s expects it from rank %d, host %s from %d", at, host, theirs.Root, leader, c.Root)
+	case c.Element != theirs.Element:
+		return fmt.Errorf("%s: %v: host %s has %v, host %s %v", at, c.Op, host, theirs.Element, leader, c.Element)
+	case c.Reduction != theirs.Reduction:
+		return fmt.Errorf("%s: %v: host %s asks for the %v, host %s for the %v", at, c.Op, host, theirs.Reduction, leader, c.Reduction)
 	case c.Op != gather && c.Length != theirs.Length:
 		return fmt.Errorf("%s: %v: host %s has %d numbers, host %s %d", at, c.Op, host, theirs.Length, leader, c.Length)
 	}
@@ -71,7 +77,7 @@ var errClaim = errors.New("it sent a call that is none")
 
 func parseClaim(payload []byte) (c claim, err error) {
 	n, err := binary.Decode(payload, binary.LittleEndian, &c)
-	if err != nil || n != len(payload) || c.Op >= ops || c.Op == gather && c.Length > messageLimit {
+	if err != nil || n != len(payload) || c.Op >= ops || c.Element >= elements || c.Reduction >= reductions || c.Op == gather && c.Length > messageLimit {
 		return claim{}, errClaim
 	}
 	return c, nil

@@ -105,22 +105,14 @@ func (c *Cluster) Barrier(ctx context.Context) error {
 	return err
 }
 
-// Broadcast replaces x, on every host, by the x of the host whose rank is root. Lengths must be
-// equal.
+// Broadcast is the function [Broadcast] of float64.
 func (c *Cluster) Broadcast(ctx context.Context, root int, x []float64) error {
-	if root < 0 || root >= c.Size() {
-		return fmt.Errorf("cluster: broadcast from rank %d, of %d hosts", root, c.Size())
-	}
-	_, err := c.do(ctx, call{op: broadcast, root: root, numbers: x})
-	return err
+	return Broadcast(ctx, c, root, x)
 }
 
-// AllReduce replaces x, on every host, by the sum of all hosts' x, element by element and added in
-// rank order, so that all hosts hold the same bits. Lengths must be equal. After an error x may hold
-// anything.
+// AllReduce replaces x, on every host, by the sum of all hosts' x: the function [AllReduce] of float64.
 func (c *Cluster) AllReduce(ctx context.Context, x []float64) error {
-	_, err := c.do(ctx, call{op: allReduce, numbers: x})
-	return err
+	return AllReduce(ctx, c, Sum, x)
 }
 
 // Gather returns, on the leader, what every host called it with, by rank; elsewhere nil. Messages

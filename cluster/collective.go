@@ -4,39 +4,28 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"math"
 )
 
-// chunks returns in how many data frames a call's length goes: at least one.
-func chunks(op op, length int) int {
-	size := chunkFloats
-	if op == gather {
-		size = chunkSize
-	}
-	return max(1, (length+size-1)/size)
-}
+// chunks returns in how many data frames so many bytes go: at least one.
+func chunks(bytes int) int { return max(1, (bytes+chunkSize-1)/chunkSize) }
 
 // part returns chunk i of the numbers.
-func (c call) part(i int) []float64 {
-	from := i * chunkFloats
-	return c.numbers[from:min(len(c.numbers), from+chunkFloats)]
+func (c call) part(i int) []byte {
+	from := i * chunkSize
+	return c.memory[from:min(len(c.memory), from+chunkSize)]
 }
 
 // appendData appends the data frame of chunk i that a host other than the leader contributes.
 func (c call) appendData(dst []byte, i, rank int) []byte {
 	switch {
 	case c.op == allReduce, c.op == broadcast && c.root == rank:
-		return appendNumbers(dst, c.part(i))
+		return appendFrame(dst, kindData, c.part(i))
 	case c.op == gather:
 		from := i * chunkSize
 		part := c.message[from:min(len(c.message), from+chunkSize)]
-		return append(appendHeader(dst, kindData, len(part)), part...)
+		return appendFrame(dst, kindData, part)
 	}
 	return appendHeader(dst, kindData, 0)
-}
-
-func appendNumbers(dst []byte, x []float64) []byte {
-	return appendFloats(appendHeader(dst, kindData, 8*len(x)), x)
 }
 
 // takePart is a collective on a host other than the leader: it sends chunks, a window ahead of the
@@ -45,7 +34,7 @@ func (s *star) takePart(ctx context.Context, c call) error {
 	leader := s.links[0]
 	claim := c.claim(s.number)
 	s.out = claim.append(appendHeader(s.out[:0], kindCall, binary.Size(claim)))
-	sent, n := 0, chunks(c.op, c.length())
+	sent, n := 0, chunks(len(c.memory)+len(c.message))
 	for answered := range n {
 		for ; sent < min(n, answered+window); sent++ {
 			s.out = c.appendData(s.out, sent, s.rank)
@@ -58,14 +47,14 @@ func (s *star) takePart(ctx context.Context, c call) error {
 		if err != nil {
 			return err
 		}
-		var result []float64
+		var result []byte
 		if c.op == allReduce || c.op == broadcast && c.root != s.rank {
 			result = c.part(answered)
 		}
-		if len(f.payload) != 8*len(result) {
+		if len(f.payload) != len(result) {
 			return s.lose(leader, errLength)
 		}
-		setFloats(result, f.payload)
+		copy(result, f.payload)
 		leader.recycle(f)
 	}
 	return nil
@@ -78,7 +67,7 @@ func (s *star) combine(ctx context.Context, c call) error {
 	if _, err := s.agree(ctx, c); err != nil {
 		return err
 	}
-	for i := range chunks(c.op, len(c.numbers)) {
+	for i := range chunks(len(c.memory)) {
 		part := c.part(i)
 		for _, l := range s.links {
 			if err := s.takeIn(ctx, c, part, l); err != nil {
@@ -116,7 +105,7 @@ func (s *star) agree(ctx context.Context, c call) ([]claim, error) {
 }
 
 // takeIn waits for a host's chunk and takes it into the leader's.
-func (s *star) takeIn(ctx context.Context, c call, part []float64, l *link) error {
+func (s *star) takeIn(ctx context.Context, c call, part []byte, l *link) error {
 	f, err := s.next(ctx, l, kindData)
 	if err != nil {
 		return err
@@ -124,23 +113,24 @@ func (s *star) takeIn(ctx context.Context, c call, part []float64, l *link) erro
 	due := 0
 	root := c.op == broadcast && c.root > 0 && s.links[c.root-1] == l
 	if c.op == allReduce || root {
-		due = 8 * len(part)
+		due = len(part)
 	}
 	if len(f.payload) != due {
 		return s.lose(l, errLength)
 	}
-	if root {
-		setFloats(part, f.payload)
-	} else {
-		addFloats(part, f.payload)
+	switch {
+	case root:
+		copy(part, f.payload)
+	case c.op == allReduce:
+		c.reduce(part, f.payload)
 	}
 	l.recycle(f)
 	return nil
 }
 
 // answer sends the result's chunk to every host; an empty one to who has it, or wants none.
-func (s *star) answer(ctx context.Context, c call, part []float64) error {
-	s.out = appendNumbers(s.out[:0], part)
+func (s *star) answer(ctx context.Context, c call, part []byte) error {
+	s.out = appendFrame(s.out[:0], kindData, part)
 	for i, l := range s.links {
 		frame := s.out
 		if c.op == broadcast && c.root == i+1 {
@@ -174,7 +164,7 @@ func (s *star) collect(ctx context.Context, c call) ([][]byte, error) {
 
 func (s *star) collectFrom(ctx context.Context, l *link, length int) ([]byte, error) {
 	message := []byte{}
-	for range chunks(gather, length) {
+	for range chunks(length) {
 		f, err := s.next(ctx, l, kindData)
 		if err != nil {
 			return nil, err
@@ -189,17 +179,4 @@ func (s *star) collectFrom(ctx context.Context, l *link, length int) ([]byte, er
 		}
 	}
 	return message, nil
-}
-
-// setFloats and addFloats read 8 bytes for each element of dst.
-func setFloats(dst []float64, bits []byte) {
-	for i := range dst {
-		dst[i] = math.Float64frombits(binary.LittleEndian.Uint64(bits[8*i:]))
-	}
-}
-
-func addFloats(dst []float64, bits []byte) {
-	for i := range len(bits) / 8 {
-		dst[i] += math.Float64frombits(binary.LittleEndian.Uint64(bits[8*i:]))
-	}
 }

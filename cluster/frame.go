@@ -32,10 +32,9 @@ const (
 )
 
 const (
-	headerSize  = 5
-	chunkSize   = 64 << 10 // bytes of a data frame's payload at most
-	chunkFloats = chunkSize / 8
-	textLimit   = 8 << 10 // of JSON
+	headerSize = 5
+	chunkSize  = 64 << 10 // bytes of a data frame's payload at most
+	textLimit  = 8 << 10  // of JSON
 )
 
 // limits are the longest payloads.
@@ -80,13 +79,17 @@ func appendHeader(dst []byte, k kind, length int) []byte {
 	return binary.LittleEndian.AppendUint32(append(dst, byte(k)), uint32(length))
 }
 
+func appendFrame(dst []byte, k kind, payload []byte) []byte {
+	return append(appendHeader(dst, k, len(payload)), payload...)
+}
+
 // textFrame returns a frame of v as JSON.
 func textFrame(k kind, v any) []byte {
 	text, err := json.Marshal(v)
 	if err != nil {
 		panic(err) // of our own structs of strings and numbers
 	}
-	return append(appendHeader(nil, k, len(text)), text...)
+	return appendFrame(nil, k, text)
 }
 
 // An abort is why a cluster is over.
@@ -121,10 +124,4 @@ func parseText[T any](payload []byte) (v T, err error) {
 		return v, fmt.Errorf("%w: %w", errBadFrame, err)
 	}
 	return v, nil
-}
-
-// appendFloats appends the bits of x.
-func appendFloats(dst []byte, x []float64) []byte {
-	dst, _ = binary.Append(dst, binary.LittleEndian, x)
-	return dst
 }

@@ -17,7 +17,7 @@ import (
 )
 
 func TestFramesAreReadHoweverTheyCome(t *testing.T) {
-	stream := appendNumbers(abortFrame(&LostError{"algo-2", errors.New("why")}), []float64{1, -2})
+	stream := appendFrame(abortFrame(&LostError{"algo-2", errors.New("why")}), kindData, []byte{1, 2})
 	for name, r := range map[string]io.Reader{
 		"at once":       bytes.NewReader(stream),
 		"byte by byte":  iotest.OneByteReader(bytes.NewReader(stream)),
@@ -32,9 +32,7 @@ func TestFramesAreReadHoweverTheyCome(t *testing.T) {
 			require.EqualError(t, a.error(), "cluster: host algo-2 is lost: why")
 			f, err = readFrame(r, make([]byte, 100))
 			require.NoError(t, err)
-			x := make([]float64, 2)
-			setFloats(x, f.payload)
-			require.Equal(t, []float64{1, -2}, x)
+			require.Equal(t, frame{kindData, []byte{1, 2}}, f)
 			_, err = readFrame(r, nil)
 			require.Equal(t, io.EOF, err)
 		})
@@ -42,7 +40,7 @@ func TestFramesAreReadHoweverTheyCome(t *testing.T) {
 }
 
 func TestACutFrameIsAnUnexpectedEnd(t *testing.T) {
-	stream := appendNumbers(nil, []float64{1, 2})
+	stream := appendFrame(nil, kindData, make([]byte, 16))
 	for n := 1; n < len(stream); n++ {
 		_, err := readFrame(bytes.NewReader(stream[:n]), nil)
 		require.Equal(t, io.ErrUnexpectedEOF, err, "after %d bytes", n)
@@ -63,10 +61,10 @@ func TestTextsFitTheirFramesWhateverJSONMakesOfThem(t *testing.T) {
 // FuzzFrames feeds the leader's side of a connection.
 func FuzzFrames(f *testing.F) {
 	hello := append(append([]byte(magic), version), textFrame(kindHello, hello{Job: "job", Host: "algo-2", Rank: 1, Size: 2})...)
-	claim := call{op: allReduce, numbers: make([]float64, 2)}.claim(1)
+	claim := call{op: allReduce, vector: vectorOf(make([]float64, 2))}.claim(1)
 	f.Add(hello)
 	f.Add(append(hello, claim.append(appendHeader(nil, kindCall, binary.Size(claim)))...))
-	f.Add(appendNumbers(append(append([]byte(nil), hello...), bye...), []float64{1, 2}))
+	f.Add(appendFrame(append(append([]byte(nil), hello...), bye...), kindData, make([]byte, 16)))
 	f.Add(append(append([]byte(nil), hello...), abortFrame(&LostError{"algo-2", errEnded})...))
 	f.Add(append(hello, byte(kindData), 0xff, 0xff, 0xff, 0xff))
 	f.Fuzz(func(t *testing.T, stream []byte) {
@@ -115,9 +113,9 @@ func (c reading) Write(p []byte) (int, error) { return len(p), nil }
 
 // A host that is taken in and then says what no host says is lost, and only that.
 func TestAHostThatSpeaksNonsenseIsLost(t *testing.T) {
-	claim := call{op: allReduce, numbers: make([]float64, 20_000)}.claim(1)
+	claim := call{op: allReduce, vector: vectorOf(make([]float64, 20_000))}.claim(1)
 	called := claim.append(appendHeader(nil, kindCall, binary.Size(claim)))
-	chunk := appendNumbers(nil, make([]float64, chunkFloats))
+	chunk := appendFrame(nil, kindData, make([]byte, chunkSize))
 	for name, c := range map[string]struct {
 		say  []byte
 		want string
@@ -129,7 +127,7 @@ func TestAHostThatSpeaksNonsenseIsLost(t *testing.T) {
 		"an unknown kind":       {[]byte{99, 0, 0, 0, 0}, "it sent what is no message of ours"},
 		"a second hello":        {textFrame(kindHello, hello{}), "it sent what is no message of ours"},
 		"data without a call":   {chunk, "it sent what is no message of ours"},
-		"a short chunk":         {append(called, appendNumbers(nil, make([]float64, 3))...), "it sent a chunk of another length than was due"},
+		"a short chunk":         {append(called, appendFrame(nil, kindData, make([]byte, 24))...), "it sent a chunk of another length than was due"},
 		"a call that is none":   {append(appendHeader(nil, kindCall, 3), 1, 2, 3), "it sent a call that is none"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -214,7 +212,7 @@ func TestAHostThatSendsMoreThanItMayIsLost(t *testing.T) {
 	l := newLink(near, "algo-2", Options{}.withDefaults())
 	var tasks sync.WaitGroup
 	l.start(&tasks)
-	chunk := appendNumbers(nil, make([]float64, chunkFloats))
+	chunk := appendFrame(nil, kindData, make([]byte, chunkSize))
 	for range window + 2 {
 		_, err := far.Write(chunk)
 		require.NoError(t, err)

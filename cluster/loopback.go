@@ -167,16 +167,14 @@ func (m *meeting) carryOut() {
 	switch first.op {
 	case broadcast:
 		for _, c := range m.calls {
-			copy(c.numbers, m.calls[first.root].numbers)
+			copy(c.memory, m.calls[first.root].memory)
 		}
 	case allReduce:
 		for _, c := range m.calls[1:] {
-			for i, x := range c.numbers {
-				first.numbers[i] += x
-			}
+			first.reduce(first.memory, c.memory)
 		}
 		for _, c := range m.calls[1:] {
-			copy(c.numbers, first.numbers)
+			copy(c.memory, first.memory)
 		}
 	case gather:
 		m.round.gathered = [][]byte{first.message}

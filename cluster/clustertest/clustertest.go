@@ -42,7 +42,10 @@ var checks = []check{
 	{"rank and size", identity},
 	{"sums of any length", sums},
 	{"sums in rank order, to the bit", rankOrder},
+	{"sums, minima and maxima of all types", reductions},
+	{"an operation that is none", noOperation},
 	{"broadcast from each rank", broadcasts},
+	{"broadcast of all types", typedBroadcasts},
 	{"gather", gathers},
 	{"a barrier waits for all", barriers},
 	{"many collectives in a row", inARow},
@@ -50,6 +53,8 @@ var checks = []check{
 	{"different lengths", differentLengths},
 	{"different collectives", differentCollectives},
 	{"different roots", differentRoots},
+	{"different types", differentTypes},
+	{"different operations", differentOperations},
 	{"a host ended early", endedEarly},
 	{"a cancelled host", cancelled},
 	{"closed while a collective waits", closedMeanwhile},
@@ -289,6 +294,23 @@ func differentRoots(ctx context.Context, hosts []cluster.Cluster) error {
 		return c.Broadcast(ctx, min(1, c.Rank()), make([]float64, 3))
 	})
 	return allSay(ctx, hosts, errs, "cluster: collective 1: Broadcast: host algo-2 expects it from rank 1, host algo-1 from 0")
+}
+
+func differentTypes(ctx context.Context, hosts []cluster.Cluster) error {
+	errs := each(hosts, func(c *cluster.Cluster) error {
+		if c.Rank() == 2 {
+			return cluster.AllReduce(ctx, c, cluster.Sum, make([]int64, 100_000))
+		}
+		return cluster.AllReduce(ctx, c, cluster.Sum, make([]float64, 100_000))
+	})
+	return allSay(ctx, hosts, errs, "cluster: collective 1: AllReduce: host algo-3 has int64, host algo-1 float64")
+}
+
+func differentOperations(ctx context.Context, hosts []cluster.Cluster) error {
+	errs := each(hosts, func(c *cluster.Cluster) error {
+		return cluster.AllReduce(ctx, c, []cluster.Op{cluster.Sum, cluster.Sum, cluster.Max}[c.Rank()], []float32{1})
+	})
+	return allSay(ctx, hosts, errs, "cluster: collective 1: AllReduce: host algo-3 asks for the Max, host algo-1 for the Sum")
 }
 
 // lostHost checks that the error is a LostError of the host.
