@@ -13,11 +13,18 @@ const (
 	barrier op = iota
 	broadcast
 	allReduce
+	reduceScatter
 	gather
+	allGather
 	ops
 )
 
-func (o op) String() string { return [ops]string{"Barrier", "Broadcast", "AllReduce", "Gather"}[o] }
+func (o op) String() string {
+	return [ops]string{"Barrier", "Broadcast", "AllReduce", "ReduceScatter", "Gather", "AllGather"}[o]
+}
+
+// gathers reports whether a collective is of messages, which may differ in length.
+func (o op) gathers() bool { return o == gather || o == allGather }
 
 // messageLimit is the length of the longest message that is gathered.
 const messageLimit = 1 << 30
@@ -36,6 +43,9 @@ func (c call) length() int { return c.vector.length() + len(c.message) }
 func (c call) claim(number uint64) claim {
 	return claim{number, c.op, c.element, c.reduction, uint32(c.root), uint64(c.length())}
 }
+
+// gives reports whether the host of a rank brings numbers.
+func (c call) gives(rank int) bool { return c.op != broadcast || c.root == rank }
 
 // A claim is what a call says of itself to the other hosts.
 type claim struct {
@@ -62,22 +72,23 @@ func (c claim) differs(leader string, theirs claim, host string) error {
 		return fmt.Errorf("%s: %v: host %s has %v, host %s %v", at, c.Op, host, theirs.Element, leader, c.Element)
 	case c.Reduction != theirs.Reduction:
 		return fmt.Errorf("%s: %v: host %s asks for the %v, host %s for the %v", at, c.Op, host, theirs.Reduction, leader, c.Reduction)
-	case c.Op != gather && c.Length != theirs.Length:
+	case !c.Op.gathers() && c.Length != theirs.Length:
 		return fmt.Errorf("%s: %v: host %s has %d numbers, host %s %d", at, c.Op, host, theirs.Length, leader, c.Length)
 	}
 	return nil
 }
 
-func (c claim) append(dst []byte) []byte {
-	dst, _ = binary.Append(dst, binary.LittleEndian, c) // of fixed size
-	return dst
+// frame returns the frame that tells a claim.
+func (c claim) frame() []byte {
+	frame, _ := binary.Append(appendHeader(nil, kindCall, binary.Size(c)), binary.LittleEndian, c) // of fixed size
+	return frame
 }
 
 var errClaim = errors.New("it sent a call that is none")
 
 func parseClaim(payload []byte) (c claim, err error) {
 	n, err := binary.Decode(payload, binary.LittleEndian, &c)
-	if err != nil || n != len(payload) || c.Op >= ops || c.Element >= elements || c.Reduction >= reductions || c.Op == gather && c.Length > messageLimit {
+	if err != nil || n != len(payload) || c.Op >= ops || c.Element >= elements || c.Reduction >= reductions || c.Op.gathers() && c.Length > messageLimit {
 		return claim{}, errClaim
 	}
 	return c, nil

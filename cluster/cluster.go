@@ -75,7 +75,7 @@ func New(c Config, opts Options) (Cluster, error) {
 	if len(c.Hosts) == 1 {
 		return Cluster{}, nil
 	}
-	return Cluster{rank: rank, size: len(c.Hosts), engine: newStar(c.Hosts, rank, opts)}, nil
+	return Cluster{rank: rank, size: len(c.Hosts), engine: newMesh(c.Hosts, rank, opts)}, nil
 }
 
 // Rank returns this host's index in the job's list of hosts, from 0.
@@ -118,10 +118,19 @@ func (c *Cluster) AllReduce(ctx context.Context, x []float64) error {
 // Gather returns, on the leader, what every host called it with, by rank; elsewhere nil. Messages
 // may differ in length, and are at most 1 GiB long. The leader's own is not copied.
 func (c *Cluster) Gather(ctx context.Context, message []byte) ([][]byte, error) {
-	if len(message) > messageLimit {
-		return nil, fmt.Errorf("cluster: gather of %d bytes, more than %d", len(message), messageLimit)
+	return c.gather(ctx, call{op: gather, message: message})
+}
+
+// AllGather returns, on every host, what every host called it with, as Gather does on the leader.
+func (c *Cluster) AllGather(ctx context.Context, message []byte) ([][]byte, error) {
+	return c.gather(ctx, call{op: allGather, message: message})
+}
+
+func (c *Cluster) gather(ctx context.Context, call call) ([][]byte, error) {
+	if len(call.message) > messageLimit {
+		return nil, fmt.Errorf("cluster: %v of %d bytes, more than %d", call.op, len(call.message), messageLimit)
 	}
-	return c.do(ctx, call{op: gather, message: message})
+	return c.do(ctx, call)
 }
 
 func (c *Cluster) do(ctx context.Context, call call) ([][]byte, error) {
@@ -130,7 +139,7 @@ func (c *Cluster) do(ctx context.Context, call call) ([][]byte, error) {
 		return c.engine.do(ctx, call)
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
-	case call.op == gather:
+	case call.op.gathers():
 		return [][]byte{call.message}, nil
 	}
 	return nil, nil

@@ -77,6 +77,12 @@ func TestOneHostNeedsNobody(t *testing.T) {
 			got, err := c.Gather(t.Context(), []byte("me"))
 			require.NoError(t, err)
 			require.Equal(t, [][]byte{[]byte("me")}, got)
+			got, err = c.AllGather(t.Context(), []byte("me"))
+			require.NoError(t, err)
+			require.Equal(t, [][]byte{[]byte("me")}, got)
+			share, err := cluster.ReduceScatter(t.Context(), &c, cluster.Max, x)
+			require.NoError(t, err)
+			require.Equal(t, []float64{1, 2}, share)
 		})
 	}
 }

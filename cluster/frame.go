@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 )
 
 // A connection carries magic once, from the host that dials, and then frames both ways: a kind, the
@@ -13,65 +14,93 @@ import (
 const magic = "algospec cluster\x00"
 
 // version is of the protocol, and follows the magic.
-const version = 1
+const version = 2
 
 // A kind is of a frame.
 type kind byte
 
 const (
-	kindHello   kind = iota + 1 // JSON hello: who dials
-	kindRefused                 // JSON refusal
-	kindWelcome                 // the leader takes the host in
-	kindStart                   // all hosts are there
-	kindBeat                    // a sign of life
-	kindCall                    // a claim: a host calls a collective
-	kindData                    // a chunk of it, up to the leader or down from it
-	kindAbort                   // JSON abort: the cluster is over, and why
-	kindBye                     // the host has ended
+	kindHello     kind = iota + 1 // JSON hello: who dials
+	kindChallenge                 // JSON challenge, which the proof must answer
+	kindProof                     // JSON proof
+	kindRefused                   // JSON refusal
+	kindWelcome                   // JSON proof: the host is taken in
+	kindStart                     // JSON start, of the leader: all hosts are there, and where
+	kindReady                     // to the leader: this host is connected to all
+	kindBeat                      // a sign of life
+	kindCall                      // a claim: a host calls a collective
+	kindData                      // a piece of it
+	kindRoom                      // a number in four bytes: so many frames of calls and data have been used up
+	kindReport                    // JSON abort, to the leader: which host was lost
+	kindAbort                     // JSON abort: the cluster is over, and why
+	kindBye                       // the host has ended
 	kinds
 )
 
 const (
 	headerSize = 5
-	chunkSize  = 64 << 10 // bytes of a data frame's payload at most
-	textLimit  = 8 << 10  // of JSON
+	chunkSize  = 128 << 10 // bytes of a data frame's payload at most; a multiple of every number's width
+	textLimit  = 8 << 10   // of JSON
+	startLimit = 1 << 20   // of the addresses of all hosts
 )
 
 // limits are the longest payloads.
 var limits = [kinds]uint32{
-	kindHello: textLimit, kindRefused: textLimit, kindAbort: textLimit, kindCall: 64, kindData: chunkSize,
+	kindHello: textLimit, kindChallenge: textLimit, kindProof: textLimit, kindRefused: textLimit, kindWelcome: textLimit,
+	kindStart: startLimit, kindCall: 64, kindData: chunkSize, kindRoom: 4, kindReport: textLimit, kindAbort: textLimit,
 }
 
 // A frame is what came in one.
 type frame struct {
 	kind    kind
 	payload []byte
+	buffer  *buffer // holds the payload; nil where that is a slice of its own
+}
+
+// A buffer is the memory of a frame. The array is of words so that it can be read as numbers.
+type buffer [chunkSize / 8]uint64
+
+var buffers = sync.Pool{New: func() any { return new(buffer) }}
+
+// recycle gives the memory of a frame back.
+func (f frame) recycle() {
+	if f.buffer != nil {
+		buffers.Put(f.buffer)
+	}
 }
 
 var errBadFrame = errors.New("it sent what is no message of ours")
 
-// readFrame reads one frame into buffer where that is long enough. It allocates no more than the kind
-// of frame may have.
-func readFrame(r io.Reader, buffer []byte) (frame, error) {
+// smallFrame is the length of payloads for which a buffer would be too large.
+const smallFrame = 8 << 10
+
+// readFrame reads one frame. It allocates no more than the kind of frame may have.
+func readFrame(r io.Reader) (frame, error) {
 	var header [headerSize]byte
 	if _, err := io.ReadFull(r, header[:]); err != nil {
 		return frame{}, err
 	}
-	kind, length := kind(header[0]), binary.LittleEndian.Uint32(header[1:])
-	if kind == 0 || kind >= kinds || length > limits[kind] {
+	f := frame{kind: kind(header[0])}
+	length := binary.LittleEndian.Uint32(header[1:])
+	if f.kind == 0 || f.kind >= kinds || length > limits[f.kind] {
 		return frame{}, errBadFrame
 	}
-	if uint32(cap(buffer)) < length {
-		buffer = make([]byte, length)
+	switch {
+	case length == 0:
+	case length <= smallFrame || length > chunkSize:
+		f.payload = memory(make([]uint64, (length+7)/8))[:length]
+	default:
+		f.buffer = buffers.Get().(*buffer)
+		f.payload = memory(f.buffer[:])[:length]
 	}
-	payload := buffer[:length]
-	if _, err := io.ReadFull(r, payload); err != nil {
+	if _, err := io.ReadFull(r, f.payload); err != nil {
+		f.recycle()
 		if err == io.EOF {
 			err = io.ErrUnexpectedEOF
 		}
 		return frame{}, err
 	}
-	return frame{kind, payload}, nil
+	return f, nil
 }
 
 // appendHeader begins a frame whose payload the caller appends.
@@ -81,6 +110,11 @@ func appendHeader(dst []byte, k kind, length int) []byte {
 
 func appendFrame(dst []byte, k kind, payload []byte) []byte {
 	return append(appendHeader(dst, k, len(payload)), payload...)
+}
+
+// roomFrame gives back the room of n frames.
+func roomFrame(n int) []byte {
+	return binary.LittleEndian.AppendUint32(appendHeader(nil, kindRoom, 4), uint32(n))
 }
 
 // textFrame returns a frame of v as JSON.
@@ -98,15 +132,17 @@ type abort struct {
 	Reason string
 }
 
-// abortFrame returns the frame that tells err to others.
-func abortFrame(err error) []byte {
+func abortOf(err error) abort {
 	a := abort{Reason: err.Error()}
 	if lost, ok := errors.AsType[*LostError](err); ok {
 		a = abort{lost.Host, lost.Err.Error()}
 	}
 	a.Lost, a.Reason = clip(a.Lost), clip(a.Reason)
-	return textFrame(kindAbort, a)
+	return a
 }
+
+// abortFrame returns the frame that tells err to others.
+func abortFrame(err error) []byte { return textFrame(kindAbort, abortOf(err)) }
 
 // clip keeps text so short that it fits a frame whatever JSON makes of it.
 func clip(s string) string { return s[:min(len(s), 300)] }

@@ -149,7 +149,7 @@ func TestStrangersDoNotDisturb(t *testing.T) {
 		require.NoError(t, err)
 		return conn
 	}
-	const magic = "algospec cluster\x00\x01"
+	const magic = "algospec cluster\x00\x02"
 	frame := func(kind byte, length uint32, payload string) []byte {
 		return append(binary.LittleEndian.AppendUint32(append([]byte(magic), kind), length), payload...)
 	}
@@ -166,9 +166,9 @@ func TestStrangersDoNotDisturb(t *testing.T) {
 		_, err := io.Copy(io.Discard, conn)
 		require.False(t, errors.Is(err, context.DeadlineExceeded) || isTimeout(err), "%s: %v", name, err)
 	}
-	newer := stranger([]byte("algospec cluster\x00\x02"))
+	newer := stranger([]byte("algospec cluster\x00\x03"))
 	answer, _ := io.ReadAll(newer)
-	require.Contains(t, string(answer), "it speaks version 1 of the protocol, not 2")
+	require.Contains(t, string(answer), "it speaks version 2 of the protocol, not 3")
 
 	other := opts
 	other.Rendezvous = 300 * time.Millisecond

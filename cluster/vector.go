@@ -32,6 +32,32 @@ func AllReduce[T Number](ctx context.Context, c *Cluster, op Op, x []T) error {
 	return err
 }
 
+// ReduceScatter does what AllReduce does for one share of the numbers on each host, and returns this host's
+// share of x: the shares are as many consecutive parts as there are hosts, by rank, and differ by one
+// number at most. The rest of x may hold anything afterwards.
+func ReduceScatter[T Number](ctx context.Context, c *Cluster, op Op, x []T) ([]T, error) {
+	v, err := reduced("ReduceScatter", op, x)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := c.do(ctx, call{op: reduceScatter, vector: v}); err != nil {
+		return nil, err
+	}
+	from, to := share(len(x), c.rank, c.Size())
+	return x[from:to:to], nil
+}
+
+// share returns where the part of a rank begins and ends among length numbers.
+func share(length, rank, size int) (from, to int) {
+	q, r := length/size, length%size
+	from = q*rank + min(r, rank)
+	to = from + q
+	if rank < r {
+		to++
+	}
+	return from, to
+}
+
 // Broadcast replaces x, on every host, by the x of the host whose rank is root. Lengths must be equal.
 func Broadcast[T Number](ctx context.Context, c *Cluster, root int, x []T) error {
 	if root < 0 || root >= c.Size() {
@@ -73,7 +99,7 @@ type vector struct {
 }
 
 func vectorOf[T Number](x []T) vector {
-	v := vector{memory: unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(*new(T))))}
+	v := vector{memory: memory(x)}
 	switch any(x).(type) {
 	case []float32:
 		v.element = ofFloat32
@@ -85,6 +111,13 @@ func vectorOf[T Number](x []T) vector {
 
 // length returns how many numbers there are.
 func (v vector) length() int { return len(v.memory) / v.element.width() }
+
+// share returns the memory of a rank's share.
+func (v vector) share(rank, size int) []byte {
+	from, to := share(v.length(), rank, size)
+	width := v.element.width()
+	return v.memory[from*width : to*width]
+}
 
 // reduce takes the numbers of src, which are those of the next rank, into dst. All engines reduce here, so
 // that the bits are the same, those of NaN too.
@@ -116,6 +149,11 @@ func reduce[T Number](op Op, dst, src []byte) {
 			x[i] = max(x[i], y[i])
 		}
 	}
+}
+
+// memory returns what numbers are stored in.
+func memory[T Number | uint64](x []T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(*new(T))))
 }
 
 // numbers returns the numbers in memory.

@@ -17,7 +17,7 @@ func random[T cluster.Number](rank, length, seed int) []T {
 	r := rand.New(rand.NewPCG(uint64(seed), uint64(rank)))
 	x := make([]T, length)
 	for i := range x {
-		x[i] = T(r.NormFloat64() * float64(int64(1)<<r.IntN(30)))
+		x[i] = T((r.Float64() - 0.5) * float64(int64(1)<<r.IntN(30)))
 	}
 	return x
 }
@@ -61,7 +61,7 @@ func reductions(ctx context.Context, hosts []cluster.Cluster) error {
 
 func reductionsOf[T cluster.Number](ctx context.Context, c *cluster.Cluster) error {
 	for _, op := range operations {
-		for seed, length := range lengths {
+		for seed, length := range []int{1, 1000, 4097, 3*32768 + 5} {
 			x := random[T](c.Rank(), length, seed)
 			if err := cluster.AllReduce(ctx, c, op, x); err != nil {
 				return err
@@ -91,7 +91,7 @@ func typedBroadcasts(ctx context.Context, hosts []cluster.Cluster) error {
 
 func broadcastsOf[T cluster.Number](ctx context.Context, c *cluster.Cluster) error {
 	for root := range c.Size() {
-		for seed, length := range lengths {
+		for seed, length := range []int{0, 1, 1000, 4097, 3*32768 + 5} {
 			x := random[T](c.Rank(), length, seed)
 			if err := cluster.Broadcast(ctx, c, root, x); err != nil {
 				return err
@@ -99,6 +99,32 @@ func broadcastsOf[T cluster.Number](ctx context.Context, c *cluster.Cluster) err
 			if err := same(x, random[T](root, length, seed)); err != nil {
 				return fmt.Errorf("from rank %d, %T: %w", root, x, err)
 			}
+		}
+	}
+	return nil
+}
+
+func shares(ctx context.Context, hosts []cluster.Cluster) error {
+	return every(hosts, func(c *cluster.Cluster) error {
+		return errors.Join(sharesOf[float64](ctx, c), sharesOf[float32](ctx, c))
+	})
+}
+
+func sharesOf[T cluster.Number](ctx context.Context, c *cluster.Cluster) error {
+	for seed, length := range lengths {
+		got, err := cluster.ReduceScatter(ctx, c, cluster.Sum, random[T](c.Rank(), length, seed))
+		if err != nil {
+			return err
+		}
+		from, to := 0, 0
+		for rank := 0; rank <= c.Rank(); rank++ {
+			from, to = to, to+length/c.Size()
+			if rank < length%c.Size() {
+				to++
+			}
+		}
+		if err := same(got, expected[T](cluster.Sum, c.Size(), length, seed)[from:to]); err != nil {
+			return fmt.Errorf("%d numbers: %w", length, err)
 		}
 	}
 	return nil
