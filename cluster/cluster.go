@@ -16,25 +16,37 @@
 // cluster: a host that missed one sum must not add to the next. From then on all collectives return
 // that first error. One whose context is done returns context.Cause(ctx), and fails for the others.
 //
-// A collective waits without limit for a host that lives. Sums are added in rank order, so all hosts
-// hold the same bits, on every run.
+// A collective waits without limit for a host that lives. Numbers are reduced in rank order, so all hosts hold
+// the same bits, on every run and every engine. AllReduce, Broadcast and ReduceScatter are functions of float64,
+// float32 and int64; the methods of the same name are for float64.
 //
 // # Connections
 //
-// Over TCP the first host of the list, the leader, listens, and the others dial it: names may not
-// resolve for minutes after the start of a job, and hosts start at different times. That happens in
-// Connect, or else in the first collective; a job with neither opens no port. An algorithm that reads
-// for long before it first sums calls Connect first, so that no host waits out the others' reading.
-// From then on every host tells every two seconds that it lives.
+// Over TCP every host is connected to every other. The first host of the list, the leader, listens where its
+// name leads; the others dial it, and it tells them where each of them listens: names may not resolve for
+// minutes after the start of a job, and hosts start at different times. That happens in Connect, or else in the
+// first collective; a job with neither opens no port. An algorithm that reads for long before it first sums
+// calls Connect first, so that no host waits out the others' reading. From then on every host tells every two
+// seconds that it lives.
+//
+// Up to 16 KiB of numbers go from every host to every other, in one journey. Of more, each host owns a share:
+// it gets the others' parts of it, piece by piece, and sends the sums to all while the next pieces are on their way, so
+// that each host sends and receives twice the length, however many they are. A link holds 4 MiB at most.
 //
 // # Hosts that are lost
 //
 // A host is lost when its connection breaks, or when nothing came from it for ten seconds, or when it
 // ended before a collective that others called. Then the collectives of all others fail with a
-// [LostError] that names it. A cluster with a lost host is over; the platform starts the job again.
+// [LostError] that names it: the leader's word counts where hosts lose each other, and within ten seconds more
+// they go by what they know without it. A host that hears none of at least two others names itself. A cluster with a
+// lost host is over; the platform starts the job again.
 //
-// A handshake keeps strangers and hosts of other jobs and attempts out by mistake, not by malice:
-// connections are neither encrypted nor authenticated.
+// # Strangers
+//
+// A handshake keeps hosts of other jobs and attempts out. With Options.Secret both ends of every connection
+// prove that they know it, and with Options.TLS what they say is encrypted and signed; a secret alone keeps
+// strangers from connecting, not from listening on the way or changing what is sent. Strangers who say nothing make room
+// for who comes after them.
 package cluster
 
 import (
@@ -145,8 +157,9 @@ func (c *Cluster) do(ctx context.Context, call call) ([][]byte, error) {
 	return nil, nil
 }
 
-// Close tells the other hosts that this one has ended, and returns when all connections and
-// goroutines of the Cluster are gone, which takes a few seconds at most: algospec.Run does it. It may be
+// Close tells the other hosts that this one has ended, and returns when all connections and goroutines of the
+// Cluster are gone. It waits for hosts that have not yet got what was sent to them, for Options.Silence at most:
+// algospec.Run does it. It may be
 // called more than once; a collective that is under way fails.
 func (c *Cluster) Close() {
 	if c.engine != nil {

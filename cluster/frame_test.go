@@ -230,3 +230,41 @@ func freeAddress(t *testing.T) string {
 	defer listener.Close()
 	return listener.Addr().String()
 }
+
+// Who answers at the leader's address, and does not know the secret, can neither take a host in nor send it away for good.
+func TestAStrangerInTheLeadersPlaceIsNotBelieved(t *testing.T) {
+	hosts := []string{"algo-1", "algo-2"}
+	for name, c := range map[string]struct {
+		challenge bool
+		answer    []byte
+		want      error
+	}{
+		"a welcome at once":         {false, textFrame(kindWelcome, proof{}), errBadFrame},
+		"a welcome without a proof": {true, textFrame(kindWelcome, proof{}), errSecret},
+		"a refusal at once":         {false, textFrame(kindRefused, refusal{Reason: "no", Final: true}), &refusedError{refusal{Reason: "no"}}},
+		"a refusal, no proof":       {true, textFrame(kindRefused, refusal{Reason: "no", Final: true}), &refusedError{refusal{Reason: "no"}}},
+		"a challenge of no length":  {false, textFrame(kindChallenge, challenge{}), errBadFrame},
+	} {
+		t.Run(name, func(t *testing.T) {
+			near, far := net.Pipe()
+			defer near.Close()
+			defer far.Close()
+			m := newMesh(hosts, 1, Options{Secret: "secret"})
+			result := make(chan error, 1)
+			go func() { result <- m.introduce(near, m.hello(0, 1)) }()
+			_, err := io.ReadFull(far, make([]byte, len(magic)+1))
+			require.NoError(t, err)
+			_, err = readFrame(far)
+			require.NoError(t, err)
+			if c.challenge {
+				_, err = far.Write(textFrame(kindChallenge, challenge{make([]byte, nonceSize)}))
+				require.NoError(t, err)
+				_, err = readFrame(far)
+				require.NoError(t, err)
+			}
+			_, err = far.Write(c.answer)
+			require.NoError(t, err)
+			require.Equal(t, c.want, <-result)
+		})
+	}
+}
