@@ -41,7 +41,7 @@ type call struct {
 func (c call) length() int { return c.vector.length() + len(c.message) }
 
 func (c call) claim(number uint64) claim {
-	return claim{number, c.op, c.element, c.reduction, uint32(c.root), uint64(c.length())}
+	return claim{Number: number, Op: c.op, Element: c.element, Reduction: c.reduction, Root: uint32(c.root), Length: uint64(c.length())}
 }
 
 // gives reports whether the host of a rank brings numbers.
@@ -53,6 +53,7 @@ type claim struct {
 	Op        op
 	Element   element
 	Reduction Op
+	_         byte // what follows begins at a multiple of 8
 	Root      uint32
 	Length    uint64
 }
@@ -78,17 +79,20 @@ func (c claim) differs(leader string, theirs claim, host string) error {
 	return nil
 }
 
-// frame returns the frame that tells a claim.
-func (c claim) frame() []byte {
-	frame, _ := binary.Append(appendHeader(nil, kindCall, binary.Size(c)), binary.LittleEndian, c) // of fixed size
-	return frame
+// claimSize is the length of a claim in a frame. What a host brings may follow it.
+const claimSize = 24
+
+// head returns the beginning of the frame that tells a claim, which so many bytes follow.
+func (c claim) head(rest int) []byte {
+	head, _ := binary.Append(appendHeader(nil, kindCall, claimSize+rest), binary.LittleEndian, c) // of fixed size
+	return head
 }
 
 var errClaim = errors.New("it sent a call that is none")
 
 func parseClaim(payload []byte) (c claim, err error) {
-	n, err := binary.Decode(payload, binary.LittleEndian, &c)
-	if err != nil || n != len(payload) || c.Op >= ops || c.Element >= elements || c.Reduction >= reductions || c.Op.gathers() && c.Length > messageLimit {
+	_, err = binary.Decode(payload, binary.LittleEndian, &c)
+	if err != nil || c.Op >= ops || c.Element >= elements || c.Reduction >= reductions || c.Op.gathers() && c.Length > messageLimit {
 		return claim{}, errClaim
 	}
 	return c, nil

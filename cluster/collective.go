@@ -39,14 +39,11 @@ func (e *exchange) run() ([][]byte, error) {
 	return nil, e.direct()
 }
 
-// put sends frames, each of which needs room at the other host.
-func (e *exchange) put(l *link, frames int, parts ...[]byte) error {
-	for range frames {
-		select {
-		case <-l.room:
-			continue
-		default:
-		}
+// put sends a frame, in parts, when the other host has room for it.
+func (e *exchange) put(l *link, parts ...[]byte) error {
+	select {
+	case <-l.room:
+	default:
 		select {
 		case <-l.room:
 		case <-l.done:
@@ -61,27 +58,20 @@ func (e *exchange) put(l *link, frames int, parts ...[]byte) error {
 	return nil
 }
 
-// announceAll tells all other hosts what this one calls, with a first piece of it where there is one.
-func (e *exchange) announceAll(pieces ...[]byte) error {
+// announceAll tells all other hosts what this one calls, with all that it brings where that is little.
+func (e *exchange) announceAll(mine []byte) error {
+	head := e.claim.head(len(mine))
 	for _, l := range e.others() {
-		if err := e.announce(l, pieces...); err != nil {
+		if err := e.put(l, head, mine); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (e *exchange) announce(l *link, pieces ...[]byte) error {
-	parts := [][]byte{e.claim.frame()}
-	for _, p := range pieces {
-		parts = append(parts, appendHeader(nil, kindData, len(p)), p)
-	}
-	return e.put(l, 1+len(pieces), parts...)
-}
-
 // piece sends a piece of numbers or of a message.
 func (e *exchange) piece(l *link, p []byte) error {
-	return e.put(l, 1, appendHeader(make([]byte, 0, headerSize), kindData, len(p)), p)
+	return e.put(l, appendHeader(make([]byte, 0, headerSize), kindData, len(p)), p)
 }
 
 // over is why nothing more comes from a link, or goes to it.
@@ -155,33 +145,54 @@ func (e *exchange) fill(l *link, dst []byte) error {
 
 var errLength = errors.New("it sent a piece of another length than was due")
 
-// agree waits until another host has called a collective, and goes on where that is the same. What the
-// error says of calls that differ is for the leader to say, so that it is the same on all hosts.
-func (e *exchange) agree(l *link) (claim, error) {
+// agree waits until another host has called a collective, and goes on where that is the same: with what that host
+// brings, of the given length, in a frame that the caller recycles.
+func (e *exchange) agree(l *link, length int) (claim, frame, error) {
 	f, err := e.next(e.ctx, l, kindCall)
 	if err != nil {
-		return claim{}, err
+		return claim{}, frame{}, err
 	}
 	theirs, err := parseClaim(f.payload)
-	l.recycle(f)
 	if err != nil {
 		e.lose(l, err)
-		return claim{}, e.verdict()
+		return claim{}, frame{}, e.verdict()
 	}
-	err = e.claim.differs(e.hosts[0], theirs, l.host)
+	if err := e.compare(l, theirs); err != nil {
+		return claim{}, frame{}, err
+	}
+	if f.payload = f.payload[claimSize:]; len(f.payload) != length {
+		e.lose(l, errLength)
+		return claim{}, frame{}, e.verdict()
+	}
+	return theirs, f, nil
+}
+
+// compare returns an error where another host calls another collective. What the error says is for the leader to
+// say, so that it is the same on all hosts.
+func (e *exchange) compare(l *link, theirs claim) error {
+	err := e.claim.differs(e.hosts[0], theirs, l.host)
 	switch {
 	case err == nil:
-		return theirs, nil
+		return nil
 	case e.rank == 0:
 		e.shut(err, abortFrame(err))
-		return claim{}, e.verdict()
+		return e.verdict()
 	}
 	select {
 	case <-e.failed:
-		return claim{}, e.err
+		return e.err
 	case <-e.links[0].done:
-		return claim{}, e.over(e.links[0])
+		return e.over(e.links[0])
 	}
+}
+
+// agreeOn is agree with a host that brings nothing yet.
+func (e *exchange) agreeOn(l *link) (claim, error) {
+	theirs, f, err := e.agree(l, 0)
+	if err == nil {
+		l.recycle(f)
+	}
+	return theirs, err
 }
 
 // agreeAll waits until all hosts have called the same collective.
@@ -193,7 +204,7 @@ func (e *exchange) agreeAll() error {
 			continue
 		}
 		var err error
-		if e.claims[rank], err = e.agree(l); err != nil {
+		if e.claims[rank], err = e.agreeOn(l); err != nil {
 			return err
 		}
 	}
@@ -213,14 +224,11 @@ func (e *exchange) direct() error {
 	for rank, l := range e.links {
 		part := mine
 		if l != nil {
-			if _, err := e.agree(l); err != nil {
-				return err
-			}
 			length := 0
 			if e.gives(rank) {
 				length = len(e.memory)
 			}
-			f, err := e.take(l, length)
+			_, f, err := e.agree(l, length)
 			if err != nil {
 				return err
 			}
@@ -244,7 +252,7 @@ func (e *exchange) direct() error {
 // What a host sends to another has one order, whatever the speed of either: piece i of a share goes before
 // the result of piece i-lag of the sender's own.
 func (e *exchange) segments() error {
-	if err := e.announceAll(); err != nil {
+	if err := e.announceAll(nil); err != nil {
 		return err
 	}
 	steps := pieces(e.share(0, len(e.hosts))) // the first share is the longest
@@ -362,7 +370,7 @@ func (e *exchange) learn(i int) error {
 // deliver is Gather on a host other than the leader, which says when it has everything.
 func (e *exchange) deliver() error {
 	leader := e.links[0]
-	if err := e.announce(leader); err != nil {
+	if err := e.put(leader, e.claim.head(0)); err != nil {
 		return err
 	}
 	for i := range pieces(e.message) {
@@ -371,7 +379,7 @@ func (e *exchange) deliver() error {
 			return err
 		}
 	}
-	if _, err := e.agree(leader); err != nil {
+	if _, err := e.agreeOn(leader); err != nil {
 		return err
 	}
 	return e.fill(leader, nil)
@@ -379,7 +387,7 @@ func (e *exchange) deliver() error {
 
 // collect is Gather on the leader. Memory grows with what has come.
 func (e *exchange) collect() ([][]byte, error) {
-	if err := e.announceAll(); err != nil {
+	if err := e.announceAll(nil); err != nil {
 		return nil, err
 	}
 	if err := e.agreeAll(); err != nil {
@@ -401,7 +409,7 @@ func (e *exchange) collect() ([][]byte, error) {
 
 // swap is AllGather. Memory grows with what has come.
 func (e *exchange) swap() ([][]byte, error) {
-	if err := e.announceAll(); err != nil {
+	if err := e.announceAll(nil); err != nil {
 		return nil, err
 	}
 	if err := e.agreeAll(); err != nil {

@@ -47,7 +47,7 @@ const (
 // limits are the longest payloads.
 var limits = [kinds]uint32{
 	kindHello: textLimit, kindChallenge: textLimit, kindProof: textLimit, kindRefused: textLimit, kindWelcome: textLimit,
-	kindStart: startLimit, kindCall: 64, kindData: chunkSize, kindRoom: 4, kindReport: textLimit, kindAbort: textLimit,
+	kindStart: startLimit, kindCall: claimSize + directLimit, kindData: chunkSize, kindRoom: 4, kindReport: textLimit, kindAbort: textLimit,
 }
 
 // A frame is what came in one.
@@ -57,22 +57,29 @@ type frame struct {
 	buffer  *buffer // holds the payload; nil where that is a slice of its own
 }
 
-// A buffer is the memory of a frame. The array is of words so that it can be read as numbers.
-type buffer [chunkSize / 8]uint64
+// A buffer is the memory of a frame: words, so that it can be read as numbers.
+type buffer struct {
+	words []uint64
+	pool  *sync.Pool // where it comes from
+}
 
-var buffers = sync.Pool{New: func() any { return new(buffer) }}
+// small and large are buffers for frames of calls and of data.
+var small, large = newBuffers(claimSize + directLimit), newBuffers(chunkSize)
+
+func newBuffers(length int) *sync.Pool {
+	pool := new(sync.Pool)
+	pool.New = func() any { return &buffer{make([]uint64, length/8), pool} }
+	return pool
+}
 
 // recycle gives the memory of a frame back.
 func (f frame) recycle() {
 	if f.buffer != nil {
-		buffers.Put(f.buffer)
+		f.buffer.pool.Put(f.buffer)
 	}
 }
 
 var errBadFrame = errors.New("it sent what is no message of ours")
-
-// smallFrame is the length of payloads for which a buffer would be too large.
-const smallFrame = 8 << 10
 
 // readFrame reads one frame. It allocates no more than the kind of frame may have.
 func readFrame(r io.Reader) (frame, error) {
@@ -86,12 +93,15 @@ func readFrame(r io.Reader) (frame, error) {
 		return frame{}, errBadFrame
 	}
 	switch {
-	case length == 0:
-	case length <= smallFrame || length > chunkSize:
-		f.payload = memory(make([]uint64, (length+7)/8))[:length]
+	case f.kind != kindCall && f.kind != kindData:
+		f.payload = make([]byte, length)
+	case length <= claimSize+directLimit:
+		f.buffer = small.Get().(*buffer)
 	default:
-		f.buffer = buffers.Get().(*buffer)
-		f.payload = memory(f.buffer[:])[:length]
+		f.buffer = large.Get().(*buffer)
+	}
+	if f.buffer != nil {
+		f.payload = memory(f.buffer.words)[:length]
 	}
 	if _, err := io.ReadFull(r, f.payload); err != nil {
 		f.recycle()

@@ -248,7 +248,7 @@ func (l *link) put(frames [][]byte, due int) (int, error) {
 	if len(frames) == 1 {
 		return l.conn.Write(frames[0])
 	}
-	if _, ok := l.conn.(*net.TCPConn); ok && due > smallFrame {
+	if _, ok := l.conn.(*net.TCPConn); ok && due > directLimit {
 		parts := net.Buffers(frames)
 		n, err := parts.WriteTo(l.conn)
 		return int(n), err
