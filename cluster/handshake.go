@@ -159,7 +159,7 @@ func (e *refusedError) Error() string { return e.Reason }
 
 // dial connects to the host of a rank, without a word.
 func (m *mesh) dial(ctx context.Context, rank int, address string) (net.Conn, error) {
-	dialer := net.Dialer{Timeout: min(5*time.Second, m.opts.Silence)}
+	dialer := net.Dialer{Timeout: min(5*time.Second, m.opts.Silence), Control: persist}
 	conn, err := dialer.DialContext(ctx, "tcp", address)
 	if err != nil || m.opts.TLS == nil {
 		return conn, err

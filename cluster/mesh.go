@@ -121,6 +121,11 @@ func (m *mesh) watch(l *link) {
 // say so, and to say which one, unless it is the leader that is lost, or this host.
 func (m *mesh) lose(l *link, err error) {
 	l.interrupt(0)
+	select {
+	case <-m.failed: // the other host has read this one's last frame, and hung up
+		return
+	default:
+	}
 	lost := &LostError{Host: l.host, Err: err}
 	if errors.Is(err, errSilent) && m.deaf() {
 		lost = &LostError{Host: m.hosts[m.rank], Err: errDeaf}

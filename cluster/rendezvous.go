@@ -102,19 +102,18 @@ func (m *mesh) follow(ctx context.Context) error {
 // listenBeside listens where a connection to the leader comes from: there the others can reach this host as
 // well. The port is that of the leader where it is free; on a loopback interface many hosts may share an address.
 func (m *mesh) listenBeside(ctx context.Context, conn net.Conn) (net.Listener, error) {
-	var config net.ListenConfig
 	if m.opts.Addresses[m.hosts[m.rank]] != "" {
-		return config.Listen(ctx, "tcp", m.opts.address(m.hosts[m.rank]))
+		return listening.Listen(ctx, "tcp", m.opts.address(m.hosts[m.rank]))
 	}
 	local := *conn.LocalAddr().(*net.TCPAddr)
 	local.Port = m.opts.Port
 	if !local.IP.IsLoopback() {
-		if listener, err := config.Listen(ctx, "tcp", local.String()); err == nil {
+		if listener, err := listening.Listen(ctx, "tcp", local.String()); err == nil {
 			return listener, nil
 		}
 	}
 	local.Port = 0
-	return config.Listen(ctx, "tcp", local.String())
+	return listening.Listen(ctx, "tcp", local.String())
 }
 
 // awaitStart waits for the frame that says that all are there.
@@ -320,6 +319,8 @@ func (m *mesh) listen(ctx context.Context, c *clock) (net.Listener, error) {
 	}
 }
 
+var listening = net.ListenConfig{Control: persist}
+
 // tryListen listens once.
 func (m *mesh) tryListen(ctx context.Context) (net.Listener, error) {
 	address := m.opts.address(m.hosts[0])
@@ -328,7 +329,7 @@ func (m *mesh) tryListen(ctx context.Context) (net.Listener, error) {
 		return nil, err
 	}
 	if m.opts.Addresses[m.hosts[0]] != "" {
-		return new(net.ListenConfig).Listen(ctx, "tcp", address)
+		return listening.Listen(ctx, "tcp", address)
 	}
 	addresses, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 	if err != nil {
@@ -345,7 +346,7 @@ func listenAt(ctx context.Context, addresses []netip.Addr, port string) (_ net.L
 		if address.IsLoopback() {
 			host = ""
 		}
-		listener, one := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, port))
+		listener, one := listening.Listen(ctx, "tcp", net.JoinHostPort(host, port))
 		if one == nil {
 			return listener, nil
 		}

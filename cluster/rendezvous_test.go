@@ -64,7 +64,7 @@ func (l *log) String() string {
 
 func (l *log) waitFor(t *testing.T, want string) {
 	t.Helper()
-	require.Eventually(t, func() bool { return bytes.Contains([]byte(l.String()), []byte(want)) }, 10*time.Second, time.Millisecond, want)
+	require.Eventually(t, func() bool { return bytes.Contains([]byte(l.String()), []byte(want)) }, time.Minute, time.Millisecond, want)
 }
 
 func TestHostsThatAreLateAreLoggedAndAwaited(t *testing.T) {
@@ -143,7 +143,7 @@ func TestStrangersDoNotDisturb(t *testing.T) {
 			var err error
 			conn, err = net.Dial("tcp", address)
 			return err == nil
-		}, 5*time.Second, time.Millisecond)
+		}, time.Minute, time.Millisecond)
 		t.Cleanup(func() { conn.Close() })
 		_, err := conn.Write(say)
 		require.NoError(t, err)
@@ -162,7 +162,7 @@ func TestStrangersDoNotDisturb(t *testing.T) {
 		"a negative rank":   frame(1, 55, `{"Job":"job","Host":"algo-1","Rank":-1,"Size":3}       `),
 	} {
 		conn := stranger(say)
-		conn.SetReadDeadline(time.Now().Add(5 * time.Second))
+		conn.SetReadDeadline(time.Now().Add(time.Minute))
 		_, err := io.Copy(io.Discard, conn)
 		require.False(t, errors.Is(err, context.DeadlineExceeded) || isTimeout(err), "%s: %v", name, err)
 	}

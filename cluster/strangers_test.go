@@ -73,7 +73,7 @@ func (a *authority) config(names ...string) *tls.Config {
 }
 
 func TestTLSWithASecretKeepsTheContract(t *testing.T) {
-	opts := options()
+	opts := patientOptions()
 	opts.Secret, opts.TLS = "secret", newAuthority(t).config(names(3)...)
 	require.NoError(t, clustertest.TestCluster(t.Context(), func() []cluster.Cluster { return overTCP(t, 3, opts) }))
 }

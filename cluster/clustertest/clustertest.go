@@ -431,7 +431,7 @@ func closedMeanwhile(ctx context.Context, hosts []cluster.Cluster) error {
 }
 
 func closedUnderWay(ctx context.Context, hosts []cluster.Cluster) error {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	if err := every(hosts, func(c *cluster.Cluster) error { return c.Barrier(ctx) }); err != nil {
 		return err
