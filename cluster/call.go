@@ -53,7 +53,7 @@ type claim struct {
 	Op        op
 	Element   element
 	Reduction Op
-	_         byte // what follows begins at a multiple of 8
+	Zero      byte // so that what follows begins at a multiple of 8
 	Root      uint32
 	Length    uint64
 }
@@ -92,7 +92,7 @@ var errClaim = errors.New("it sent a call that is none")
 
 func parseClaim(payload []byte) (c claim, err error) {
 	_, err = binary.Decode(payload, binary.LittleEndian, &c)
-	if err != nil || c.Op >= ops || c.Element >= elements || c.Reduction >= reductions || c.Op.gathers() && c.Length > messageLimit {
+	if err != nil || c.Zero != 0 || c.Op >= ops || c.Element >= elements || c.Reduction >= reductions || c.Op.gathers() && c.Length > messageLimit {
 		return claim{}, errClaim
 	}
 	return c, nil

@@ -29,7 +29,7 @@
 // calls Connect first, so that no host waits out the others' reading. From then on every host tells every two
 // seconds that it lives.
 //
-// Up to 16 KiB of numbers go from every host to every other, in one journey. Of more, each host owns a share:
+// Up to 16 KiB of numbers are put together by the leader, or by both of two hosts. Of more, each host owns a share:
 // it gets the others' parts of it, piece by piece, and sends the sums to all while the next pieces are on their way, so
 // that each host sends and receives twice the length, however many they are. A link holds 4 MiB at most.
 //

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// directLimit is the length of numbers that every host sends to every other whole: one journey, and more
-	// bytes than the two journeys of segments.
+	// directLimit is the length of numbers that go whole, with the call: to the other host, where there are two,
+	// or by the leader. Segments are fewer bytes for each host, and more frames.
 	directLimit = 16 << 10
 
 	// lag is how many pieces a host is ahead with sending, of its contributions before it puts the first
@@ -36,7 +36,10 @@ func (e *exchange) run() ([][]byte, error) {
 	case e.op == reduceScatter || len(e.memory) > directLimit:
 		return nil, e.segments()
 	}
-	return nil, e.direct()
+	if len(e.hosts) == 2 {
+		return nil, e.direct()
+	}
+	return nil, e.star()
 }
 
 // put sends a frame, in parts, when the other host has room for it.
@@ -211,24 +214,52 @@ func (e *exchange) agreeAll() error {
 	return nil
 }
 
+// star is a collective whose numbers the leader puts together. What it answers to a host's call is its own call, with
+// the result: fewer frames in all than if every host sent its numbers to every other.
+func (e *exchange) star() error {
+	mine := e.brings(e.rank)
+	if e.rank > 0 {
+		leader := e.links[0]
+		if err := e.put(leader, e.claim.head(len(mine)), mine); err != nil {
+			return err
+		}
+		_, f, err := e.agree(leader, len(e.memory))
+		if err == nil {
+			copy(e.memory, f.payload)
+			leader.recycle(f)
+		}
+		return err
+	}
+	if err := e.takeIn(mine); err != nil {
+		return err
+	}
+	return e.announceAll(e.memory)
+}
+
+// brings returns what the host of a rank sends with its call, in length: on that host it is the numbers themselves.
+func (e *exchange) brings(rank int) []byte {
+	if !e.gives(rank) {
+		return nil
+	}
+	return e.memory
+}
+
 // direct is a collective whose numbers every host sends to every other: each does the whole work.
 func (e *exchange) direct() error {
-	var mine []byte
-	if e.gives(e.rank) {
-		mine = e.memory
-	}
+	mine := e.brings(e.rank)
 	if err := e.announceAll(mine); err != nil {
 		return err
 	}
+	return e.takeIn(mine)
+}
+
+// takeIn waits for the calls of all other hosts and puts together what they bring.
+func (e *exchange) takeIn(mine []byte) error {
 	var total []byte
 	for rank, l := range e.links {
 		part := mine
 		if l != nil {
-			length := 0
-			if e.gives(rank) {
-				length = len(e.memory)
-			}
-			_, f, err := e.agree(l, length)
+			_, f, err := e.agree(l, len(e.brings(rank)))
 			if err != nil {
 				return err
 			}

@@ -36,9 +36,9 @@ func main() {
 		fmt.Fprintln(os.Stderr, "namespaces: must be root")
 		os.Exit(2)
 	}
-	t := times{silence: 5 * time.Second, skew: 8 * time.Second}
+	t := times{silence: 5 * time.Second, skew: 8 * time.Second, cut: 1500 * time.Millisecond}
 	if *full {
-		t = times{silence: 10 * time.Second, skew: time.Minute}
+		t = times{silence: 10 * time.Second, skew: time.Minute, cut: 5 * time.Second}
 	}
 	only, err := regexp.Compile(*run)
 	if err != nil {

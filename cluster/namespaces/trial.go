@@ -11,7 +11,7 @@ import (
 )
 
 // times are those of a run of the program.
-type times struct{ silence, skew time.Duration }
+type times struct{ silence, skew, cut time.Duration }
 
 // loaded is how much longer than stated anything may take on a machine with other work.
 const loaded = 30 * time.Second
@@ -243,16 +243,17 @@ func (l lab) mute(rank, size int) error {
 	return errors.Join(errs...)
 }
 
-// cutForAWhile is a cable that is out for half of the silence.
+// cutForAWhile is a cable that is out for some seconds. When it is in again the kernel may take two or three more until
+// packets come through.
 func (t times) cutForAWhile(op string, size, rank int) trial {
-	c := t.plain(fmt.Sprintf("%s: algo-%d cut off for %v", op, rank+1, t.silence/2), op, size)
+	c := t.plain(fmt.Sprintf("%s: algo-%d cut off for %v", op, rank+1, t.cut), op, size)
 	c.goesOn = true
 	c.limit = 4 * t.silence
 	c.fault = func(l lab, _ []*process) error {
 		if err := l.cable(rank, "down"); err != nil {
 			return err
 		}
-		time.Sleep(t.silence / 2)
+		time.Sleep(t.cut)
 		return l.cable(rank, "up")
 	}
 	return c
