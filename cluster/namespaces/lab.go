@@ -145,7 +145,7 @@ func (p *process) line(limit time.Duration) (string, error) {
 		p.cmd.Process.Signal(syscall.SIGQUIT) // tells where it hangs
 		for range p.lines {
 		}
-		return "", fmt.Errorf("HANGS: nothing for %v", limit)
+		return "", fmt.Errorf("hangs: nothing for %v", limit)
 	}
 }
 
@@ -161,7 +161,7 @@ func (p *process) end() {
 func (p *process) leaves(limit time.Duration) error {
 	if line, err := p.line(limit); err == nil {
 		return fmt.Errorf("it says %q after its end", line)
-	} else if strings.HasPrefix(err.Error(), "HANGS") {
+	} else if strings.HasPrefix(err.Error(), "hangs") {
 		return fmt.Errorf("Close: %w", err)
 	}
 	return nil
