@@ -162,7 +162,7 @@ func (p *process) leaves(limit time.Duration) error {
 	if line, err := p.line(limit); err == nil {
 		return fmt.Errorf("it says %q after its end", line)
 	} else if strings.HasPrefix(err.Error(), "hangs") {
-		return fmt.Errorf("Close: %w", err)
+		return fmt.Errorf("in Close it %w", err)
 	}
 	return nil
 }
