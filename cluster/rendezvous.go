@@ -319,7 +319,12 @@ func (m *mesh) listen(ctx context.Context, c *clock) (net.Listener, error) {
 	}
 }
 
-var listening = net.ListenConfig{Control: persist}
+// listening is without multipath TCP, whose listeners do not hand down what persist sets.
+var listening = func() net.ListenConfig {
+	config := net.ListenConfig{Control: persist}
+	config.SetMultipathTCP(false)
+	return config
+}()
 
 // tryListen listens once.
 func (m *mesh) tryListen(ctx context.Context) (net.Listener, error) {

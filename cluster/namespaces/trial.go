@@ -250,11 +250,16 @@ func (t times) cutForAWhile(op string, size, rank int) trial {
 	c.goesOn = true
 	c.limit = 4 * t.silence
 	c.fault = func(l lab, _ []*process) error {
+		began := time.Now()
 		if err := l.cable(rank, "down"); err != nil {
 			return err
 		}
 		time.Sleep(t.cut)
-		return l.cable(rank, "up")
+		err := l.cable(rank, "up")
+		if out := time.Since(began); out > t.cut+t.silence/10 {
+			err = errors.Join(err, fmt.Errorf("no result: the cable was out for %v, on a busy machine", out))
+		}
+		return err
 	}
 	return c
 }
