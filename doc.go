@@ -75,5 +75,7 @@
 // SAGEMAKER_BASE_DIR, when set, replaces /opt/ml. ALGOSPEC_HOSTS, such as
 // "algo-1=127.83.12.1,algo-2=127.83.12.2", gives the addresses of hosts that share a machine, and
 // ALGOSPEC_ATTEMPT tells the attempts of a job apart. ALGOSPEC_GRACE, such as 30s, replaces the 120 seconds, and
-// ALGOSPEC_CHECKPOINT_EVERY, such as 10s, the minute between snapshots.
+// ALGOSPEC_CHECKPOINT_EVERY, such as 10s, the minute between snapshots. ALGOSPEC_SECRET keeps hosts out of the cluster
+// that do not know it; ALGOSPEC_TLS_CERT, ALGOSPEC_TLS_KEY and ALGOSPEC_TLS_CA, PEM files, encrypt what hosts say to each
+// other, and ALGOSPEC_TLS_NAME is the name in their certificates where that is not the host's.
 package algospec

@@ -86,13 +86,20 @@ func (t tree) job(o Options) (*Job, error) {
 }
 
 // cluster returns this host's view of the hosts. The local platform names the addresses of hosts that
-// share this machine in ALGOSPEC_HOSTS, and counts a job's attempts in ALGOSPEC_ATTEMPT.
+// share this machine in ALGOSPEC_HOSTS, and counts a job's attempts in ALGOSPEC_ATTEMPT. Who keeps strangers
+// out sets ALGOSPEC_SECRET, or files of certificates, or both.
 func (o Options) cluster(resources cluster.Config) (cluster.Cluster, error) {
 	addresses, err := cluster.ParseAddresses(o.getenv("ALGOSPEC_HOSTS"))
 	if err != nil {
 		return cluster.Cluster{}, err
 	}
+	certificates, err := cluster.LoadTLS(o.getenv("ALGOSPEC_TLS_CERT"), o.getenv("ALGOSPEC_TLS_KEY"), o.getenv("ALGOSPEC_TLS_CA"), o.getenv("ALGOSPEC_TLS_NAME"))
+	if err != nil {
+		return cluster.Cluster{}, err
+	}
 	return cluster.New(resources, cluster.Options{
+		Secret:    o.getenv("ALGOSPEC_SECRET"),
+		TLS:       certificates,
 		Job:       cmp.Or(o.getenv("TRAINING_JOB_ARN"), o.getenv("TRAINING_JOB_NAME")),
 		Attempt:   o.getenv("ALGOSPEC_ATTEMPT"),
 		Addresses: addresses,

@@ -16,25 +16,37 @@
 // cluster: a host that missed one sum must not add to the next. From then on all collectives return
 // that first error. One whose context is done returns context.Cause(ctx), and fails for the others.
 //
-// A collective waits without limit for a host that lives. Sums are added in rank order, so all hosts
-// hold the same bits, on every run.
+// A collective waits without limit for a host that lives. Numbers are reduced in rank order, so all hosts hold
+// the same bits, on every run and every engine. AllReduce, Broadcast and ReduceScatter are functions of float64,
+// float32 and int64; the methods of the same name are for float64.
 //
 // # Connections
 //
-// Over TCP the first host of the list, the leader, listens, and the others dial it: names may not
-// resolve for minutes after the start of a job, and hosts start at different times. That happens in
-// Connect, or else in the first collective; a job with neither opens no port. An algorithm that reads
-// for long before it first sums calls Connect first, so that no host waits out the others' reading.
-// From then on every host tells every two seconds that it lives.
+// Over TCP every host is connected to every other. The first host of the list, the leader, listens where its
+// name leads; the others dial it, and it tells them where each of them listens: names may not resolve for
+// minutes after the start of a job, and hosts start at different times. That happens in Connect, or else in the
+// first collective; a job with neither opens no port. An algorithm that reads for long before it first sums
+// calls Connect first, so that no host waits out the others' reading. From then on every host tells every two
+// seconds that it lives.
+//
+// Up to 16 KiB of numbers are put together by the leader, or by both of two hosts. Of more, each host owns a share:
+// it gets the others' parts of it, piece by piece, and sends the sums to all while the next pieces are on their way, so
+// that each host sends and receives twice the length, however many they are. A link holds 4 MiB at most.
 //
 // # Hosts that are lost
 //
 // A host is lost when its connection breaks, or when nothing came from it for ten seconds, or when it
 // ended before a collective that others called. Then the collectives of all others fail with a
-// [LostError] that names it. A cluster with a lost host is over; the platform starts the job again.
+// [LostError] that names it: the leader's word counts where hosts lose each other, and within ten seconds more
+// they go by what they know without it. A host that hears none of at least two others names itself. A cluster with a
+// lost host is over; the platform starts the job again.
 //
-// A handshake keeps strangers and hosts of other jobs and attempts out by mistake, not by malice:
-// connections are neither encrypted nor authenticated.
+// # Strangers
+//
+// A handshake keeps hosts of other jobs and attempts out. With Options.Secret both ends of every connection
+// prove that they know it, and with Options.TLS what they say is encrypted and signed; a secret alone keeps
+// strangers from connecting, not from listening on the way or changing what is sent. Strangers who say nothing make room
+// for who comes after them.
 package cluster
 
 import (
@@ -75,7 +87,7 @@ func New(c Config, opts Options) (Cluster, error) {
 	if len(c.Hosts) == 1 {
 		return Cluster{}, nil
 	}
-	return Cluster{rank: rank, size: len(c.Hosts), engine: newStar(c.Hosts, rank, opts)}, nil
+	return Cluster{rank: rank, size: len(c.Hosts), engine: newMesh(c.Hosts, rank, opts)}, nil
 }
 
 // Rank returns this host's index in the job's list of hosts, from 0.
@@ -105,31 +117,32 @@ func (c *Cluster) Barrier(ctx context.Context) error {
 	return err
 }
 
-// Broadcast replaces x, on every host, by the x of the host whose rank is root. Lengths must be
-// equal.
+// Broadcast is the function [Broadcast] of float64.
 func (c *Cluster) Broadcast(ctx context.Context, root int, x []float64) error {
-	if root < 0 || root >= c.Size() {
-		return fmt.Errorf("cluster: broadcast from rank %d, of %d hosts", root, c.Size())
-	}
-	_, err := c.do(ctx, call{op: broadcast, root: root, numbers: x})
-	return err
+	return Broadcast(ctx, c, root, x)
 }
 
-// AllReduce replaces x, on every host, by the sum of all hosts' x, element by element and added in
-// rank order, so that all hosts hold the same bits. Lengths must be equal. After an error x may hold
-// anything.
+// AllReduce replaces x, on every host, by the sum of all hosts' x: the function [AllReduce] of float64.
 func (c *Cluster) AllReduce(ctx context.Context, x []float64) error {
-	_, err := c.do(ctx, call{op: allReduce, numbers: x})
-	return err
+	return AllReduce(ctx, c, Sum, x)
 }
 
 // Gather returns, on the leader, what every host called it with, by rank; elsewhere nil. Messages
 // may differ in length, and are at most 1 GiB long. The leader's own is not copied.
 func (c *Cluster) Gather(ctx context.Context, message []byte) ([][]byte, error) {
-	if len(message) > messageLimit {
-		return nil, fmt.Errorf("cluster: gather of %d bytes, more than %d", len(message), messageLimit)
+	return c.gather(ctx, call{op: gather, message: message})
+}
+
+// AllGather returns, on every host, what every host called it with, as Gather does on the leader.
+func (c *Cluster) AllGather(ctx context.Context, message []byte) ([][]byte, error) {
+	return c.gather(ctx, call{op: allGather, message: message})
+}
+
+func (c *Cluster) gather(ctx context.Context, call call) ([][]byte, error) {
+	if len(call.message) > messageLimit {
+		return nil, fmt.Errorf("cluster: %v of %d bytes, more than %d", call.op, len(call.message), messageLimit)
 	}
-	return c.do(ctx, call{op: gather, message: message})
+	return c.do(ctx, call)
 }
 
 func (c *Cluster) do(ctx context.Context, call call) ([][]byte, error) {
@@ -138,14 +151,15 @@ func (c *Cluster) do(ctx context.Context, call call) ([][]byte, error) {
 		return c.engine.do(ctx, call)
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
-	case call.op == gather:
+	case call.op.gathers():
 		return [][]byte{call.message}, nil
 	}
 	return nil, nil
 }
 
-// Close tells the other hosts that this one has ended, and returns when all connections and
-// goroutines of the Cluster are gone, which takes a few seconds at most: algospec.Run does it. It may be
+// Close tells the other hosts that this one has ended, and returns when all connections and goroutines of the
+// Cluster are gone. It waits for hosts that have not yet got what was sent to them, for Options.Silence at most:
+// algospec.Run does it. It may be
 // called more than once; a collective that is under way fails.
 func (c *Cluster) Close() {
 	if c.engine != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 )
 
 // A connection carries magic once, from the host that dials, and then frames both ways: a kind, the
@@ -13,71 +14,117 @@ import (
 const magic = "algospec cluster\x00"
 
 // version is of the protocol, and follows the magic.
-const version = 1
+const version = 2
 
 // A kind is of a frame.
 type kind byte
 
 const (
-	kindHello   kind = iota + 1 // JSON hello: who dials
-	kindRefused                 // JSON refusal
-	kindWelcome                 // the leader takes the host in
-	kindStart                   // all hosts are there
-	kindBeat                    // a sign of life
-	kindCall                    // a claim: a host calls a collective
-	kindData                    // a chunk of it, up to the leader or down from it
-	kindAbort                   // JSON abort: the cluster is over, and why
-	kindBye                     // the host has ended
+	kindHello     kind = iota + 1 // JSON hello: who dials
+	kindChallenge                 // JSON challenge, which the proof must answer
+	kindProof                     // JSON proof
+	kindRefused                   // JSON refusal
+	kindWelcome                   // JSON proof: the host is taken in
+	kindStart                     // JSON start, of the leader: all hosts are there, and where
+	kindReady                     // to the leader: this host is connected to all
+	kindBeat                      // a sign of life
+	kindCall                      // a claim: a host calls a collective
+	kindData                      // a piece of it
+	kindRoom                      // a number in four bytes: so many frames of calls and data have been used up
+	kindReport                    // JSON abort, to the leader: which host was lost
+	kindAbort                     // JSON abort: the cluster is over, and why
+	kindBye                       // the host has ended
 	kinds
 )
 
 const (
-	headerSize  = 5
-	chunkSize   = 64 << 10 // bytes of a data frame's payload at most
-	chunkFloats = chunkSize / 8
-	textLimit   = 8 << 10 // of JSON
+	headerSize = 5
+	chunkSize  = 128 << 10 // bytes of a data frame's payload at most; a multiple of every number's width
+	textLimit  = 8 << 10   // of JSON
+	startLimit = 1 << 20   // of the addresses of all hosts
 )
 
 // limits are the longest payloads.
 var limits = [kinds]uint32{
-	kindHello: textLimit, kindRefused: textLimit, kindAbort: textLimit, kindCall: 64, kindData: chunkSize,
+	kindHello: textLimit, kindChallenge: textLimit, kindProof: textLimit, kindRefused: textLimit, kindWelcome: textLimit,
+	kindStart: startLimit, kindCall: claimSize + directLimit, kindData: chunkSize, kindRoom: 4, kindReport: textLimit, kindAbort: textLimit,
 }
 
 // A frame is what came in one.
 type frame struct {
 	kind    kind
 	payload []byte
+	buffer  *buffer // holds the payload; nil where that is a slice of its own
+}
+
+// A buffer is the memory of a frame: words, so that it can be read as numbers.
+type buffer struct {
+	words []uint64
+	pool  *sync.Pool // where it comes from
+}
+
+// small and large are buffers for frames of calls and of data.
+var small, large = newBuffers(claimSize + directLimit), newBuffers(chunkSize)
+
+func newBuffers(length int) *sync.Pool {
+	pool := new(sync.Pool)
+	pool.New = func() any { return &buffer{make([]uint64, length/8), pool} }
+	return pool
+}
+
+// recycle gives the memory of a frame back.
+func (f frame) recycle() {
+	if f.buffer != nil {
+		f.buffer.pool.Put(f.buffer)
+	}
 }
 
 var errBadFrame = errors.New("it sent what is no message of ours")
 
-// readFrame reads one frame into buffer where that is long enough. It allocates no more than the kind
-// of frame may have.
-func readFrame(r io.Reader, buffer []byte) (frame, error) {
+// readFrame reads one frame. It allocates no more than the kind of frame may have.
+func readFrame(r io.Reader) (frame, error) {
 	var header [headerSize]byte
 	if _, err := io.ReadFull(r, header[:]); err != nil {
 		return frame{}, err
 	}
-	kind, length := kind(header[0]), binary.LittleEndian.Uint32(header[1:])
-	if kind == 0 || kind >= kinds || length > limits[kind] {
+	f := frame{kind: kind(header[0])}
+	length := binary.LittleEndian.Uint32(header[1:])
+	if f.kind == 0 || f.kind >= kinds || length > limits[f.kind] {
 		return frame{}, errBadFrame
 	}
-	if uint32(cap(buffer)) < length {
-		buffer = make([]byte, length)
+	switch {
+	case f.kind != kindCall && f.kind != kindData:
+		f.payload = make([]byte, length)
+	case length <= claimSize+directLimit:
+		f.buffer = small.Get().(*buffer)
+	default:
+		f.buffer = large.Get().(*buffer)
 	}
-	payload := buffer[:length]
-	if _, err := io.ReadFull(r, payload); err != nil {
+	if f.buffer != nil {
+		f.payload = memory(f.buffer.words)[:length]
+	}
+	if _, err := io.ReadFull(r, f.payload); err != nil {
+		f.recycle()
 		if err == io.EOF {
 			err = io.ErrUnexpectedEOF
 		}
 		return frame{}, err
 	}
-	return frame{kind, payload}, nil
+	return f, nil
 }
 
 // appendHeader begins a frame whose payload the caller appends.
 func appendHeader(dst []byte, k kind, length int) []byte {
 	return binary.LittleEndian.AppendUint32(append(dst, byte(k)), uint32(length))
+}
+
+func appendFrame(dst []byte, k kind, payload []byte) []byte {
+	return append(appendHeader(dst, k, len(payload)), payload...)
+}
+
+// roomFrame gives back the room of n frames.
+func roomFrame(n int) []byte {
+	return binary.LittleEndian.AppendUint32(appendHeader(nil, kindRoom, 4), uint32(n))
 }
 
 // textFrame returns a frame of v as JSON.
@@ -86,7 +133,7 @@ func textFrame(k kind, v any) []byte {
 	if err != nil {
 		panic(err) // of our own structs of strings and numbers
 	}
-	return append(appendHeader(nil, k, len(text)), text...)
+	return appendFrame(nil, k, text)
 }
 
 // An abort is why a cluster is over.
@@ -95,15 +142,17 @@ type abort struct {
 	Reason string
 }
 
-// abortFrame returns the frame that tells err to others.
-func abortFrame(err error) []byte {
+func abortOf(err error) abort {
 	a := abort{Reason: err.Error()}
 	if lost, ok := errors.AsType[*LostError](err); ok {
 		a = abort{lost.Host, lost.Err.Error()}
 	}
 	a.Lost, a.Reason = clip(a.Lost), clip(a.Reason)
-	return textFrame(kindAbort, a)
+	return a
 }
+
+// abortFrame returns the frame that tells err to others.
+func abortFrame(err error) []byte { return textFrame(kindAbort, abortOf(err)) }
 
 // clip keeps text so short that it fits a frame whatever JSON makes of it.
 func clip(s string) string { return s[:min(len(s), 300)] }
@@ -121,10 +170,4 @@ func parseText[T any](payload []byte) (v T, err error) {
 		return v, fmt.Errorf("%w: %w", errBadFrame, err)
 	}
 	return v, nil
-}
-
-// appendFloats appends the bits of x.
-func appendFloats(dst []byte, x []float64) []byte {
-	dst, _ = binary.Append(dst, binary.LittleEndian, x)
-	return dst
 }

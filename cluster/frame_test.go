@@ -2,8 +2,9 @@ package cluster
 
 import (
 	"bytes"
-	"encoding/binary"
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/netip"
@@ -17,7 +18,7 @@ import (
 )
 
 func TestFramesAreReadHoweverTheyCome(t *testing.T) {
-	stream := appendNumbers(abortFrame(&LostError{"algo-2", errors.New("why")}), []float64{1, -2})
+	stream := appendFrame(abortFrame(&LostError{"algo-2", errors.New("why")}), kindData, []byte{1, 2})
 	for name, r := range map[string]io.Reader{
 		"at once":       bytes.NewReader(stream),
 		"byte by byte":  iotest.OneByteReader(bytes.NewReader(stream)),
@@ -25,26 +26,25 @@ func TestFramesAreReadHoweverTheyCome(t *testing.T) {
 		"data with EOF": iotest.DataErrReader(bytes.NewReader(stream)),
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, err := readFrame(r, nil)
+			f, err := readFrame(r)
 			require.NoError(t, err)
 			a, err := parseText[abort](f.payload)
 			require.NoError(t, err)
 			require.EqualError(t, a.error(), "cluster: host algo-2 is lost: why")
-			f, err = readFrame(r, make([]byte, 100))
+			f, err = readFrame(r)
 			require.NoError(t, err)
-			x := make([]float64, 2)
-			setFloats(x, f.payload)
-			require.Equal(t, []float64{1, -2}, x)
-			_, err = readFrame(r, nil)
+			require.Equal(t, kindData, f.kind)
+			require.Equal(t, []byte{1, 2}, f.payload)
+			_, err = readFrame(r)
 			require.Equal(t, io.EOF, err)
 		})
 	}
 }
 
 func TestACutFrameIsAnUnexpectedEnd(t *testing.T) {
-	stream := appendNumbers(nil, []float64{1, 2})
+	stream := appendFrame(nil, kindData, make([]byte, 16))
 	for n := 1; n < len(stream); n++ {
-		_, err := readFrame(bytes.NewReader(stream[:n]), nil)
+		_, err := readFrame(bytes.NewReader(stream[:n]))
 		require.Equal(t, io.ErrUnexpectedEOF, err, "after %d bytes", n)
 	}
 }
@@ -52,53 +52,49 @@ func TestACutFrameIsAnUnexpectedEnd(t *testing.T) {
 func TestTextsFitTheirFramesWhateverJSONMakesOfThem(t *testing.T) {
 	for _, c := range []string{"\x00", "\xff", "<", "é"} {
 		long := strings.Repeat(c, 10_000)
-		_, err := readFrame(bytes.NewReader(abortFrame(&LostError{long, errors.New(long)})), nil)
+		_, err := readFrame(bytes.NewReader(abortFrame(&LostError{long, errors.New(long)})))
 		require.NoError(t, err)
-		s := newStar([]string{long, long + "x"}, 1, Options{Job: long, Attempt: long})
-		_, err = readFrame(bytes.NewReader(textFrame(kindHello, s.hello())), nil)
+		m := newMesh([]string{long, long + "x"}, 1, Options{Job: long, Attempt: long})
+		_, err = readFrame(bytes.NewReader(textFrame(kindHello, m.hello(0, 1))))
 		require.NoError(t, err)
 	}
 }
 
-// FuzzFrames feeds the leader's side of a connection.
+// FuzzFrames feeds what a stranger says, and what a host says that was taken in.
 func FuzzFrames(f *testing.F) {
-	hello := append(append([]byte(magic), version), textFrame(kindHello, hello{Job: "job", Host: "algo-2", Rank: 1, Size: 2})...)
-	claim := call{op: allReduce, numbers: make([]float64, 2)}.claim(1)
-	f.Add(hello)
-	f.Add(append(hello, claim.append(appendHeader(nil, kindCall, binary.Size(claim)))...))
-	f.Add(appendNumbers(append(append([]byte(nil), hello...), bye...), []float64{1, 2}))
-	f.Add(append(append([]byte(nil), hello...), abortFrame(&LostError{"algo-2", errEnded})...))
-	f.Add(append(hello, byte(kindData), 0xff, 0xff, 0xff, 0xff))
+	introduction := append(append([]byte(magic), version), textFrame(kindHello, hello{Job: "job", Host: "algo-2", Rank: 1, Size: 2})...)
+	called := call{op: allReduce, vector: vectorOf(make([]float64, 2))}.claim(1)
+	f.Add(introduction)
+	f.Add(append(introduction, textFrame(kindProof, proof{make([]byte, 32)})...))
+	f.Add(called.head(0))
+	f.Add(appendFrame(append([]byte(nil), bye...), kindData, make([]byte, 16)))
+	f.Add(abortFrame(&LostError{"algo-2", errEnded}))
+	f.Add([]byte{byte(kindData), 0xff, 0xff, 0xff, 0xff})
+	f.Add(append(roomFrame(1), roomFrame(1<<31)...))
 	f.Fuzz(func(t *testing.T, stream []byte) {
-		conn := reading{r: bytes.NewReader(stream)}
-		h, err := readHello(conn)
-		if err != nil {
-			return
+		if _, err := receive(reading{r: bytes.NewReader(stream)}, "secret"); err == nil {
+			t.Fatal("a stranger guessed the proof")
 		}
-		s := newStar([]string{"algo-1", "algo-2"}, 0, Options{Job: "job"})
-		if r := s.check(h); r != nil {
-			return
-		}
-		for {
-			frame, err := readFrame(conn.r, nil)
+		l := newLink(reading{}, "algo-2", 1, Options{}.withDefaults())
+		for r := bytes.NewReader(stream); ; {
+			frame, err := readFrame(r)
 			if err != nil {
 				return
 			}
-			if len(frame.payload) > chunkSize {
+			if len(frame.payload) > startLimit {
 				t.Fatalf("a frame of %d bytes", len(frame.payload))
 			}
-			switch frame.kind {
-			case kindCall:
-				if c, err := parseClaim(frame.payload); err == nil {
-					if !bytes.Equal(c.append(nil), frame.payload) {
-						t.Fatalf("%x is read as %+v", frame.payload, c)
-					}
-					_ = claim.differs("algo-1", c, "algo-2")
+			if err := l.sort(frame); err != nil && err.Error() == "" {
+				t.Fatal("an abort without an error")
+			}
+			if frame.kind != kindCall {
+				continue
+			}
+			if c, err := parseClaim(frame.payload); err == nil {
+				if !bytes.Equal(c.head(0)[headerSize:], frame.payload[:claimSize]) {
+					t.Fatalf("%x is read as %+v", frame.payload, c)
 				}
-			case kindAbort:
-				if a, err := parseText[abort](frame.payload); err == nil && a.error() == nil {
-					t.Fatal("an abort without an error")
-				}
+				_ = called.differs("algo-1", c, "algo-2")
 			}
 		}
 	})
@@ -115,9 +111,8 @@ func (c reading) Write(p []byte) (int, error) { return len(p), nil }
 
 // A host that is taken in and then says what no host says is lost, and only that.
 func TestAHostThatSpeaksNonsenseIsLost(t *testing.T) {
-	claim := call{op: allReduce, numbers: make([]float64, 20_000)}.claim(1)
-	called := claim.append(appendHeader(nil, kindCall, binary.Size(claim)))
-	chunk := appendNumbers(nil, make([]float64, chunkFloats))
+	called := call{op: allReduce, vector: vectorOf(make([]float64, 100_000))}.claim(1).head(0)
+	chunk := appendFrame(nil, kindData, make([]byte, chunkSize))
 	for name, c := range map[string]struct {
 		say  []byte
 		want string
@@ -129,47 +124,48 @@ func TestAHostThatSpeaksNonsenseIsLost(t *testing.T) {
 		"an unknown kind":       {[]byte{99, 0, 0, 0, 0}, "it sent what is no message of ours"},
 		"a second hello":        {textFrame(kindHello, hello{}), "it sent what is no message of ours"},
 		"data without a call":   {chunk, "it sent what is no message of ours"},
-		"a short chunk":         {append(called, appendNumbers(nil, make([]float64, 3))...), "it sent a chunk of another length than was due"},
+		"a short piece":         {append(called, appendFrame(nil, kindData, make([]byte, 24))...), "it sent a piece of another length than was due"},
 		"a call that is none":   {append(appendHeader(nil, kindCall, 3), 1, 2, 3), "it sent a call that is none"},
+		"more room than due":    {roomFrame(window + 1), "it has used more than it was sent"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			address := freeAddress(t)
-			opts := Options{Addresses: map[string]string{"algo-1": address}, Heartbeat: 100 * time.Millisecond, Silence: 5 * time.Second}
-			hosts := []string{"algo-1", "algo-2", "algo-3"}
-			errs := make(chan error, 2)
-			for _, rank := range []int{0, 1} {
-				c := Cluster{rank: rank, size: 3, engine: newStar(hosts, rank, opts)}
-				go func() {
-					errs <- c.AllReduce(t.Context(), make([]float64, 20_000))
-					c.Close()
-				}()
-			}
-			impostor := newStar(hosts, 2, opts)
-			var conn net.Conn
-			require.Eventually(t, func() bool {
-				l, err := impostor.join(t.Context())
-				if err == nil {
-					conn = l.conn
-				}
-				return err == nil
-			}, 5*time.Second, 10*time.Millisecond)
-			defer conn.Close()
-			start, err := readFrame(conn, nil)
-			for err == nil && start.kind == kindBeat {
-				start, err = readFrame(conn, nil)
-			}
-			require.NoError(t, err)
-			require.Equal(t, kindStart, start.kind)
-			_, err = conn.Write(c.say)
-			require.NoError(t, err)
-			if strings.HasPrefix(name, "ends") {
-				require.NoError(t, conn.(*net.TCPConn).CloseWrite())
-			}
-			for range 2 {
-				require.EqualError(t, <-errs, "cluster: host algo-3 is lost: "+c.want)
-			}
-		})
+		for to := range 2 { // the leader, or another one, which asks the leader
+			t.Run(fmt.Sprintf("%s, to rank %d", name, to), func(t *testing.T) {
+				t.Parallel()
+				nonsense(t, to, c.say, strings.HasPrefix(name, "ends"), c.want)
+			})
+		}
 	}
+}
+
+func nonsense(t *testing.T, to int, say []byte, ends bool, want string) {
+	opts := Options{Addresses: map[string]string{"algo-1": freeAddress(t)}, Heartbeat: 100 * time.Millisecond, Silence: 20 * time.Second}
+	hosts := []string{"algo-1", "algo-2", "algo-3"}
+	errs := make(chan error, 2)
+	for _, rank := range []int{0, 1} {
+		c := Cluster{rank: rank, size: 3, engine: newMesh(hosts, rank, opts)}
+		go func() {
+			errs <- c.AllReduce(t.Context(), make([]float64, 100_000))
+			c.Close()
+		}()
+	}
+	opts.Heartbeat = time.Hour // says what it is told to, and nothing else
+	impostor := newMesh(hosts, 2, opts)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	require.NoError(t, impostor.connect(ctx))
+	for _, l := range impostor.others() {
+		l.interrupted.Store(true) // so that it does not complain of the others
+	}
+	conn := impostor.links[to].conn
+	_, err := conn.Write(say)
+	require.NoError(t, err)
+	if ends {
+		require.NoError(t, conn.(*net.TCPConn).CloseWrite())
+	}
+	for range 2 {
+		require.EqualError(t, <-errs, "cluster: host algo-3 is lost: "+want)
+	}
+	impostor.close()
 }
 
 func TestTheLeaderListensWhereItCan(t *testing.T) {
@@ -186,43 +182,45 @@ func TestTheLeaderListensWhereItCan(t *testing.T) {
 // A host that got no answer in time, as the leader was stopped, say, has hung up and dials again. What it left at the door
 // is not taken for it.
 func TestAHostThatHungUpBeforeItWasHeardIsNotTakenIn(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer listener.Close()
-	follower := newStar([]string{"algo-1", "algo-2"}, 1, Options{})
 	for name, hangUp := range map[string]bool{"hung up": true, "waits": false} {
-		conn, err := net.Dial("tcp", listener.Addr().String())
+		near, far := net.Pipe()
+		d := &door{arrivals: make(chan guest, 1), opts: Options{}.withDefaults()}
+		var greeting sync.WaitGroup
+		greeting.Go(func() { d.greet(t.Context(), near) })
+		said := textFrame(kindHello, newMesh([]string{"algo-1", "algo-2"}, 1, Options{}).hello(0, 1))
+		_, err := far.Write(append(append([]byte(magic), version), said...))
 		require.NoError(t, err)
-		defer conn.Close()
-		_, err = conn.Write(append(append([]byte(magic), version), textFrame(kindHello, follower.hello())...))
+		f, err := readFrame(far)
+		require.NoError(t, err)
+		c, err := parseText[challenge](f.payload)
+		require.NoError(t, err)
+		_, err = far.Write(textFrame(kindProof, prove("", dials, c, said[headerSize:])))
 		require.NoError(t, err)
 		if hangUp {
-			require.NoError(t, conn.Close())
+			far.Close()
 		}
-		accepted, err := listener.Accept()
-		require.NoError(t, err)
-		defer accepted.Close()
-		d := &door{arrivals: make(chan arrival, 1)}
-		d.greet(t.Context(), accepted, 5*time.Second)
+		greeting.Wait()
 		require.Equal(t, hangUp, len(d.arrivals) == 0, name)
+		far.Close()
+		near.Close()
 	}
 }
 
 // What a host may send is bounded by what a link holds, and a reader never waits.
 func TestAHostThatSendsMoreThanItMayIsLost(t *testing.T) {
 	near, far := net.Pipe()
-	l := newLink(near, "algo-2", Options{}.withDefaults())
+	l := newLink(near, "algo-2", 1, Options{}.withDefaults())
 	var tasks sync.WaitGroup
 	l.start(&tasks)
-	chunk := appendNumbers(nil, make([]float64, chunkFloats))
-	for range window + 2 {
+	chunk := appendFrame(nil, kindData, make([]byte, chunkSize))
+	for range window + others {
 		_, err := far.Write(chunk)
 		require.NoError(t, err)
 	}
 	far.Write(chunk)
 	<-l.done
 	require.EqualError(t, l.err, "it sent more than it was asked for")
-	l.end(nil)
+	l.end(nil, linger)
 	tasks.Wait()
 }
 
@@ -232,4 +230,42 @@ func freeAddress(t *testing.T) string {
 	require.NoError(t, err)
 	defer listener.Close()
 	return listener.Addr().String()
+}
+
+// Who answers at the leader's address, and does not know the secret, can neither take a host in nor send it away for good.
+func TestAStrangerInTheLeadersPlaceIsNotBelieved(t *testing.T) {
+	hosts := []string{"algo-1", "algo-2"}
+	for name, c := range map[string]struct {
+		challenge bool
+		answer    []byte
+		want      error
+	}{
+		"a welcome at once":         {false, textFrame(kindWelcome, proof{}), errBadFrame},
+		"a welcome without a proof": {true, textFrame(kindWelcome, proof{}), errSecret},
+		"a refusal at once":         {false, textFrame(kindRefused, refusal{Reason: "no", Final: true}), &refusedError{refusal{Reason: "no"}}},
+		"a refusal, no proof":       {true, textFrame(kindRefused, refusal{Reason: "no", Final: true}), &refusedError{refusal{Reason: "no"}}},
+		"a challenge of no length":  {false, textFrame(kindChallenge, challenge{}), errBadFrame},
+	} {
+		t.Run(name, func(t *testing.T) {
+			near, far := net.Pipe()
+			defer near.Close()
+			defer far.Close()
+			m := newMesh(hosts, 1, Options{Secret: "secret"})
+			result := make(chan error, 1)
+			go func() { result <- m.introduce(near, m.hello(0, 1)) }()
+			_, err := io.ReadFull(far, make([]byte, len(magic)+1))
+			require.NoError(t, err)
+			_, err = readFrame(far)
+			require.NoError(t, err)
+			if c.challenge {
+				_, err = far.Write(textFrame(kindChallenge, challenge{make([]byte, nonceSize)}))
+				require.NoError(t, err)
+				_, err = readFrame(far)
+				require.NoError(t, err)
+			}
+			_, err = far.Write(c.answer)
+			require.NoError(t, err)
+			require.Equal(t, c.want, <-result)
+		})
+	}
 }

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"bufio"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -12,24 +13,39 @@ import (
 	"time"
 )
 
-// window is how many data frames a host sends before the first of them is answered. It bounds what
-// a link holds, so its reader never waits for its host and hears every sign of life.
-const window = 16
+const (
+	// window is how many frames of calls and data a host may send before the other has used the first of
+	// them. It bounds what a link holds, so its reader never waits for its host and hears every sign of life.
+	window = 32
 
-// linger is how long the end of a link waits for the other side.
+	// refill is how many frames are used up before the other host is told.
+	refill = window / 4
+
+	// others is how many frames may come that need no room: the leader's start, or a host's word that it is ready.
+	others = 2
+)
+
+// linger is how long the end of a link of a cluster that has failed waits for the other side.
 const linger = 2 * time.Second
 
 // A link is a connection to another host, after the handshake.
 type link struct {
 	host string
+	rank int
 	conn net.Conn
 	opts Options
 
+	heed func(abort) error // what the other host reports; nil where it may not
+
 	in   chan frame    // what collectives wait for; closed after done
-	free chan []byte   // buffers to be used again
 	done chan struct{} // closed when nothing more comes
 	err  error         // why; valid once done is closed
-	told bool          // err came from the other host, which tells all
+	told bool          // err came from the other host
+
+	room chan struct{} // a token for each frame that the other host can take
+	used int           // frames that came and that the other host has not been told of; of the collective's goroutine
+
+	heard atomic.Int64 // when something last came, in nanoseconds since epoch
 
 	quit   chan struct{} // closed when this host is through with the link
 	ending sync.Once
@@ -39,12 +55,20 @@ type link struct {
 	interrupted atomic.Bool
 }
 
-func newLink(conn net.Conn, host string, opts Options) *link {
-	return &link{
-		host: host, conn: conn, opts: opts,
-		in: make(chan frame, window+2), free: make(chan []byte, window+2),
+// epoch is what link.heard counts from, by the monotonic clock.
+var epoch = time.Now()
+
+func newLink(conn net.Conn, host string, rank int, opts Options) *link {
+	l := &link{
+		host: host, rank: rank, conn: conn, opts: opts,
+		in: make(chan frame, window+others), room: make(chan struct{}, window),
 		done: make(chan struct{}), quit: make(chan struct{}),
 	}
+	for range window {
+		l.room <- struct{}{}
+	}
+	l.heard.Store(int64(time.Since(epoch)))
+	return l
 }
 
 // start starts the goroutines that read and that send signs of life. They are gone after end.
@@ -57,9 +81,9 @@ func (l *link) start(tasks *sync.WaitGroup) {
 func (l *link) receive() {
 	defer close(l.in)
 	defer close(l.done)
-	r := bufio.NewReaderSize(patient{l}, 4<<10)
+	r := bufio.NewReaderSize(patient{l}, 16<<10)
 	for l.err == nil {
-		f, err := readFrame(r, l.buffer())
+		f, err := readFrame(r)
 		if err != nil {
 			l.err = l.explain(err)
 		} else {
@@ -75,14 +99,22 @@ func (l *link) receive() {
 func (l *link) sort(f frame) error {
 	switch f.kind {
 	case kindBeat:
-	case kindCall, kindData, kindStart:
+	case kindCall, kindData, kindStart, kindReady:
 		select {
 		case l.in <- f:
 		case <-l.quit:
+			f.recycle()
 		default:
 			return errors.New("it sent more than it was asked for")
 		}
-		return nil
+	case kindRoom:
+		return l.widen(f.payload)
+	case kindReport:
+		a, err := parseText[abort](f.payload)
+		if err != nil || l.heed == nil {
+			return errBadFrame
+		}
+		return l.heed(a)
 	case kindAbort:
 		a, err := parseText[abort](f.payload)
 		if err != nil {
@@ -95,7 +127,21 @@ func (l *link) sort(f frame) error {
 	default:
 		return errBadFrame
 	}
-	l.recycle(f)
+	return nil
+}
+
+// widen takes room back that the other host has.
+func (l *link) widen(payload []byte) error {
+	if len(payload) != 4 {
+		return errBadFrame
+	}
+	for range min(binary.LittleEndian.Uint32(payload), window+1) {
+		select {
+		case l.room <- struct{}{}:
+		default:
+			return errors.New("it has used more than it was sent")
+		}
+	}
 	return nil
 }
 
@@ -114,26 +160,6 @@ func (l *link) explain(err error) error {
 	return err
 }
 
-func (l *link) buffer() []byte {
-	select {
-	case b := <-l.free:
-		return b
-	default:
-		return nil
-	}
-}
-
-// recycle takes back the memory of a frame.
-func (l *link) recycle(f frame) {
-	if cap(f.payload) < chunkSize {
-		return
-	}
-	select {
-	case l.free <- f.payload:
-	default:
-	}
-}
-
 // patient reads from a link's connection and gives up after the silence. It looks twice: when this
 // process itself was stopped for so long, what came meanwhile is there.
 type patient struct{ *link }
@@ -142,11 +168,27 @@ func (p patient) Read(b []byte) (int, error) {
 	for _, wait := range []time.Duration{p.opts.Silence * 3 / 4, p.opts.Silence / 4} {
 		p.conn.SetReadDeadline(time.Now().Add(wait))
 		n, err := p.conn.Read(b)
+		if n > 0 {
+			p.heard.Store(int64(time.Since(epoch)))
+		}
 		if n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
 			return n, err
 		}
 	}
 	return 0, os.ErrDeadlineExceeded
+}
+
+// quiet returns for how long nothing has come.
+func (l *link) quiet() time.Duration { return time.Since(epoch) - time.Duration(l.heard.Load()) }
+
+// ended reports whether the other host has said goodbye.
+func (l *link) ended() bool {
+	select {
+	case <-l.done:
+		return l.err == errEnded
+	default:
+		return false
+	}
 }
 
 // beat sends signs of life. While something else is being written there is no need of one.
@@ -169,22 +211,53 @@ func (l *link) beat() {
 	}
 }
 
+// recycle takes back a frame that was used up, and tells the other host of the room that this makes, now
+// and then. Where that fails the reader finds out.
+func (l *link) recycle(f frame) {
+	f.recycle()
+	if l.used++; l.used == refill {
+		l.used = 0
+		l.send(roomFrame(refill))
+	}
+}
+
 // send writes frames.
-func (l *link) send(frames []byte) error {
+func (l *link) send(frames ...[]byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.write(frames)
+	return l.write(frames...)
 }
 
 // write is send by who has the mutex.
-func (l *link) write(frames []byte) error {
+func (l *link) write(frames ...[]byte) error {
 	l.conn.SetWriteDeadline(time.Now().Add(l.opts.Silence))
 	if l.torn || l.interrupted.Load() {
 		return net.ErrClosed
 	}
-	n, err := l.conn.Write(frames)
-	l.torn = n > 0 && n < len(frames)
+	due := 0
+	for _, f := range frames {
+		due += len(f)
+	}
+	n, err := l.put(frames, due)
+	l.torn = n > 0 && n < due
 	return err
+}
+
+// put writes frames with one system call where that is possible.
+func (l *link) put(frames [][]byte, due int) (int, error) {
+	if len(frames) == 1 {
+		return l.conn.Write(frames[0])
+	}
+	if _, ok := l.conn.(*net.TCPConn); ok && due > directLimit {
+		parts := net.Buffers(frames)
+		n, err := parts.WriteTo(l.conn)
+		return int(n), err
+	}
+	all := make([]byte, 0, due)
+	for _, f := range frames {
+		all = append(all, f...)
+	}
+	return l.conn.Write(all)
 }
 
 // interrupt lets nothing more be written, and what is being written end after the given time.
@@ -193,9 +266,9 @@ func (l *link) interrupt(after time.Duration) {
 	l.conn.SetWriteDeadline(time.Now().Add(after))
 }
 
-// end sends the last frame, gives the other host time to read what is on its way, and closes the
+// end sends the last frame, gives the other host some time to read what is on its way, and closes the
 // connection. A connection that is closed with something unread would lose it.
-func (l *link) end(last []byte) {
+func (l *link) end(last []byte, linger time.Duration) {
 	l.ending.Do(func() { close(l.quit) })
 	if !l.interrupted.Load() {
 		l.interrupt(linger)

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"sync"
@@ -35,7 +34,7 @@ type meeting struct {
 // A round is one collective.
 type round struct {
 	done     chan struct{}
-	gathered [][]byte // at its end
+	gathered [][][]byte // what each host returns; valid then
 }
 
 func newRound() *round { return &round{done: make(chan struct{})} }
@@ -71,10 +70,7 @@ func (s *seat) do(ctx context.Context, c call) ([][]byte, error) {
 	}
 	select {
 	case <-round.done:
-		if s.rank == 0 {
-			return round.gathered, nil
-		}
-		return nil, nil
+		return round.gathered[s.rank], nil
 	default:
 	}
 	select {
@@ -164,27 +160,44 @@ func (m *meeting) carryOut() {
 			return
 		}
 	}
+	n := len(m.calls)
+	m.round.gathered = make([][][]byte, n)
 	switch first.op {
 	case broadcast:
 		for _, c := range m.calls {
-			copy(c.numbers, m.calls[first.root].numbers)
+			copy(c.memory, m.calls[first.root].memory)
 		}
-	case allReduce:
+	case allReduce, reduceScatter:
 		for _, c := range m.calls[1:] {
-			for i, x := range c.numbers {
-				first.numbers[i] += x
+			first.reduce(first.memory, c.memory)
+		}
+		for rank, c := range m.calls[1:] {
+			if first.op == allReduce {
+				copy(c.memory, first.memory)
+			} else {
+				copy(c.share(rank+1, n), first.share(rank+1, n))
 			}
 		}
-		for _, c := range m.calls[1:] {
-			copy(c.numbers, first.numbers)
-		}
 	case gather:
-		m.round.gathered = [][]byte{first.message}
-		for _, c := range m.calls[1:] {
-			m.round.gathered = append(m.round.gathered, bytes.Clone(c.message))
+		m.round.gathered[0] = m.messages(0)
+	case allGather:
+		for rank := range m.calls {
+			m.round.gathered[rank] = m.messages(rank)
 		}
 	}
 	clear(m.calls)
 	close(m.round.done)
 	m.round = newRound()
+}
+
+// messages returns what all hosts have called with, for the host of a rank: copies, but for its own.
+func (m *meeting) messages(rank int) [][]byte {
+	messages := make([][]byte, len(m.calls))
+	for other, c := range m.calls {
+		messages[other] = c.message
+		if other != rank {
+			messages[other] = append([]byte{}, c.message...)
+		}
+	}
+	return messages
 }

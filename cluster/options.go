@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"cmp"
+	"crypto/tls"
 	"fmt"
 	"log/slog"
 	"net"
@@ -16,7 +17,10 @@ type Options struct {
 	Job       string            // hosts that say another one are refused
 	Attempt   string            // of the job, likewise
 	Addresses map[string]string // of hosts on this machine, as "address" or "address:port"; the others are resolved by name
-	Port      int               // where the leader listens; 0 means 7777
+	Port      int               // where the leader listens, and the others where that is free; 0 means 7777
+
+	Secret string      // without it hosts are refused; "" is for networks without strangers
+	TLS    *tls.Config // of connections, which are encrypted then; its certificates serve both ends. ServerName "" means the host's. nil means plain TCP
 
 	Rendezvous time.Duration // until when all hosts must have come; 0 means 15 minutes
 	Reminder   time.Duration // between log lines about missing hosts; 0 means 30 s

@@ -42,14 +42,22 @@ var checks = []check{
 	{"rank and size", identity},
 	{"sums of any length", sums},
 	{"sums in rank order, to the bit", rankOrder},
+	{"sums, minima and maxima of all types", reductions},
+	{"an operation that is none", noOperation},
 	{"broadcast from each rank", broadcasts},
+	{"broadcast of all types", typedBroadcasts},
+	{"each host's share of the sums", shares},
 	{"gather", gathers},
+	{"gather on all", allGathers},
 	{"a barrier waits for all", barriers},
 	{"many collectives in a row", inARow},
 	{"hosts that end after the last collective", endsWell},
 	{"different lengths", differentLengths},
 	{"different collectives", differentCollectives},
 	{"different roots", differentRoots},
+	{"different types", differentTypes},
+	{"different operations", differentOperations},
+	{"two ways of gathering", differentGathers},
 	{"a host ended early", endedEarly},
 	{"a cancelled host", cancelled},
 	{"closed while a collective waits", closedMeanwhile},
@@ -88,15 +96,18 @@ func identity(_ context.Context, hosts []cluster.Cluster) error {
 	return nil
 }
 
-// lengths surround the sizes in which an engine may cut, and a few messages in flight.
-var lengths = []int{0, 1, 2, 1000, 8191, 8192, 8193, 16384, 100_000, 8192*40 + 17}
+// lengths surround the sizes in which an engine may cut, whole or three ways, and a few messages in flight.
+var lengths = []int{0, 1, 2, 3, 4, 1000, 2048, 2049, 8192, 8193, 3 * 16384, 3*16384 + 1, 8192*40 + 17}
+
+// longest is more than a few messages in flight on every way.
+const longest = 3*16384*40 + 17
 
 // value is element i of what a host brings to collective n.
 func value(rank, i, n int) float64 { return float64((rank+1)*(i%1013) + n) }
 
 func sums(ctx context.Context, hosts []cluster.Cluster) error {
 	return every(hosts, func(c *cluster.Cluster) error {
-		for n, length := range lengths {
+		for n, length := range append([]int{longest}, lengths...) {
 			x := make([]float64, length)
 			for i := range x {
 				x[i] = value(c.Rank(), i, n)
@@ -161,12 +172,47 @@ func broadcasts(ctx context.Context, hosts []cluster.Cluster) error {
 	})
 }
 
-func gathers(ctx context.Context, hosts []cluster.Cluster) error {
-	message := func(rank, n int) string {
-		return strings.Repeat(string(rune('a'+rank)), rank*n)
-	}
+// message is what the host of a rank brings to a gather: the leader nothing.
+func message(rank, n int) string { return strings.Repeat(string(rune('a'+rank)), rank*n) }
+
+var messageLengths = []int{0, 1, 100, 32768, 65536, 131072, 3_000_001}
+
+func allGathers(ctx context.Context, hosts []cluster.Cluster) error {
 	return every(hosts, func(c *cluster.Cluster) error {
-		for _, n := range []int{0, 1, 100, 32768, 65536, 3_000_001} {
+		for _, n := range messageLengths {
+			got, err := c.AllGather(ctx, []byte(message(c.Rank(), n)))
+			if err != nil {
+				return err
+			}
+			if len(got) != 3 {
+				return fmt.Errorf("got %d messages", len(got))
+			}
+			for rank := range got {
+				if string(got[rank]) != message(rank, n) {
+					return fmt.Errorf("the message of rank %d has %d bytes", rank, len(got[rank]))
+				}
+				clear(got[rank]) // is this host's alone
+			}
+		}
+		return nil
+	})
+}
+
+func differentGathers(ctx context.Context, hosts []cluster.Cluster) error {
+	errs := each(hosts, func(c *cluster.Cluster) (err error) {
+		if c.Rank() == 2 {
+			_, err = c.AllGather(ctx, make([]byte, 5<<20))
+		} else {
+			_, err = c.Gather(ctx, make([]byte, 5<<20))
+		}
+		return err
+	})
+	return allSay(ctx, hosts, errs, "cluster: collective 1: host algo-3 calls AllGather, host algo-1 Gather")
+}
+
+func gathers(ctx context.Context, hosts []cluster.Cluster) error {
+	return every(hosts, func(c *cluster.Cluster) error {
+		for _, n := range messageLengths {
 			got, err := c.Gather(ctx, []byte(message(c.Rank(), n)))
 			if err != nil {
 				return err
@@ -291,6 +337,23 @@ func differentRoots(ctx context.Context, hosts []cluster.Cluster) error {
 	return allSay(ctx, hosts, errs, "cluster: collective 1: Broadcast: host algo-2 expects it from rank 1, host algo-1 from 0")
 }
 
+func differentTypes(ctx context.Context, hosts []cluster.Cluster) error {
+	errs := each(hosts, func(c *cluster.Cluster) error {
+		if c.Rank() == 2 {
+			return cluster.AllReduce(ctx, c, cluster.Sum, make([]int64, 100_000))
+		}
+		return cluster.AllReduce(ctx, c, cluster.Sum, make([]float64, 100_000))
+	})
+	return allSay(ctx, hosts, errs, "cluster: collective 1: AllReduce: host algo-3 has int64, host algo-1 float64")
+}
+
+func differentOperations(ctx context.Context, hosts []cluster.Cluster) error {
+	errs := each(hosts, func(c *cluster.Cluster) error {
+		return cluster.AllReduce(ctx, c, []cluster.Op{cluster.Sum, cluster.Sum, cluster.Max}[c.Rank()], []float32{1})
+	})
+	return allSay(ctx, hosts, errs, "cluster: collective 1: AllReduce: host algo-3 asks for the Max, host algo-1 for the Sum")
+}
+
 // lostHost checks that the error is a LostError of the host.
 func lostHost(err error, host string) error {
 	lost, ok := errors.AsType[*cluster.LostError](err)
@@ -368,7 +431,7 @@ func closedMeanwhile(ctx context.Context, hosts []cluster.Cluster) error {
 }
 
 func closedUnderWay(ctx context.Context, hosts []cluster.Cluster) error {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	if err := every(hosts, func(c *cluster.Cluster) error { return c.Barrier(ctx) }); err != nil {
 		return err
