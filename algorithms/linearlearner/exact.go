@@ -75,12 +75,11 @@ const (
 	exactTolerance = 1e-12 // of the objective, which a step still promises
 )
 
-// solve finds the exact solution. After every step it is the model that a stop leaves.
+// solve finds the exact solution. After every step it is the model that a stop leaves. There are no snapshots: a job that starts again
+// makes its few passes anew.
 func (t *training) solve(ctx context.Context) error {
-	if t.Scaler == nil {
-		if err := t.readSample(ctx); err != nil {
-			return err
-		}
+	if err := t.readSample(ctx); err != nil {
+		return err
 	}
 	d := len(t.Scaler.Mean)
 	if err := t.p.checkExactSize(d); err != nil {

@@ -1,13 +1,16 @@
 package linearlearner_test
 
 import (
+	"context"
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/algospec/algospec"
 	"github.com/algospec/algospec/algorithms/linearlearner"
 	"github.com/algospec/algospec/channel"
 	"github.com/algospec/algospec/hyperparams"
@@ -119,4 +122,27 @@ func TestWhatHasNoExactSolutionIsRefused(t *testing.T) {
 	}
 	_, err := linearlearner.Fit(t.Context(), channel.Memory(wide.encode(t, false)), parse(t, regression("10", "_exact", "true")))
 	require.EqualError(t, err, "hyperparameter _exact: 5000 features and 1 outputs have 5001 weights with biases, more than 4096; leave _exact out")
+}
+
+// Wherever it is stopped, it leaves a model once a pass is over, and says so if not.
+func TestAStoppedExactSolutionIsAModel(t *testing.T) {
+	rows := random("binary_classifier", 1000, 5, false, 5)
+	size := len(rows.encode(t, false))
+	m := binary("100", "_exact", "true")
+	for passes, want := range map[float64]bool{0.5: false, 1.5: false, 2.5: true, 4.5: true} { // the scaler's is the first
+		ctx, cancel := context.WithCancelCause(t.Context())
+		left := int(passes * float64(size))
+		model, logs, err := run(t, ctx, m, []table{rows}, nil, "", func(s channel.Source) channel.Source {
+			return stopAt{s, new(sync.Mutex), &left, func() { cancel(algospec.ErrStopped) }}
+		})
+		cancel(nil)
+		if !want {
+			require.ErrorIs(t, err, algospec.ErrStopped)
+			require.Contains(t, logs[0], "Stopped, and there is no model")
+			continue
+		}
+		require.NoError(t, err)
+		require.Contains(t, logs[0], "Stopped in epoch")
+		require.Equal(t, 5, read(t, model).Features())
+	}
 }

@@ -94,19 +94,12 @@ func (t *training) run(ctx, save context.Context) (*Model, error) {
 	if t.validates, err = t.any(ctx, "validation"); err != nil {
 		return nil, err
 	}
-	t.snapshots, err = algorithms.Resume(ctx, t.job, &t.state, algorithms.SnapshotOptions{})
-	if err != nil {
-		return nil, err
-	}
 	if t.p.Exact {
 		err = t.solve(ctx)
 	} else {
-		err = t.learn(ctx)
+		err = t.train(ctx, save)
 	}
-	if stopped(ctx) && errors.Is(err, algospec.ErrStopped) {
-		err = cmp.Or(t.snapshots.Final(save), err)
-	}
-	if err = cmp.Or(err, t.snapshots.Close(save)); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	model, err := t.finish(ctx)
@@ -115,6 +108,19 @@ func (t *training) run(ctx, save context.Context) (*Model, error) {
 	}
 	t.done()
 	return model, nil
+}
+
+// train trains from where the newest snapshot ends.
+func (t *training) train(ctx, save context.Context) (err error) {
+	t.snapshots, err = algorithms.Resume(ctx, t.job, &t.state, algorithms.SnapshotOptions{})
+	if err != nil {
+		return err
+	}
+	err = t.learn(ctx)
+	if stopped(ctx) && errors.Is(err, algospec.ErrStopped) {
+		err = cmp.Or(t.snapshots.Final(save), err)
+	}
+	return cmp.Or(err, t.snapshots.Close(save))
 }
 
 // any reports whether a host has the channel: those of some instance groups may lack it.
