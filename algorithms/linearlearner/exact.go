@@ -62,12 +62,17 @@ func (p *Params) exactSetting(balanced float64) Setting {
 type exactSolver struct {
 	t       *training
 	d, k    int
-	grams   []compute.Gram // of each pair of outputs, k(k+1)/2
-	rows    []blas32.General
 	w, step []float64
 	sums    []float64 // loss, weights, rows, gradient, second derivatives row by row: what hosts add up
-	z       []float64
-	p       []float64 // of softmax_loss, of each class
+
+	// Of the rows that are worked on:
+	z             []float64
+	p             []float64 // of the classes, or label 1, in one row
+	probabilities []float64 // of all rows
+	weights       []float64
+	rows          []float32 // times the roots of their second derivatives, with 1 last
+	gram          compute.Gram
+	sum, outer    []float64
 }
 
 const (
@@ -131,11 +136,9 @@ func newExactSolver(t *training, d int) *exactSolver {
 	k := t.p.outputs()
 	m := k * (d + 1)
 	s := &exactSolver{t: t, d: d, k: k, w: make([]float64, m), step: make([]float64, m), sums: make([]float64, 3+m+m*m)}
-	s.z, s.p = make([]float64, k), make([]float64, k)
-	for range k * (k + 1) / 2 {
-		s.grams = append(s.grams, t.engine.NewGram(make([]float32, d+1)))
-		s.rows = append(s.rows, blas32.General{Cols: d + 1, Stride: d + 1})
-	}
+	s.z, s.probabilities, s.weights = make([]float64, k), make([]float64, exactRows*k), make([]float64, exactRows)
+	s.rows, s.gram = make([]float32, exactRows*(d+1)), t.engine.NewGram(make([]float32, d+1))
+	s.sum, s.outer = make([]float64, d+1), make([]float64, (d+1)*(d+1))
 	return s
 }
 
@@ -161,7 +164,6 @@ func (s *exactSolver) pass(ctx context.Context, pass *algorithms.Pass) (float64,
 			s.add(batch, t.rowWeights(batch))
 		}
 	}
-	s.collect()
 	if err := t.job.Cluster.AllReduce(ctx, s.sums); err != nil {
 		return 0, err
 	}
@@ -179,26 +181,31 @@ func (s *exactSolver) pass(ctx context.Context, pass *algorithms.Pass) (float64,
 	return s.sums[0]/weight + s.penalise(), nil
 }
 
+// exactRows is how many rows are worked on at a time, so that memory does not depend on the size of batches.
+const exactRows = 512
+
 // add adds the rows of a batch.
 func (s *exactSolver) add(batch *algorithms.Batch, weights []float32) {
-	n := batch.Rows()
-	for g := range s.rows {
-		if need := n * (s.d + 1); need > cap(s.rows[g].Data) {
-			s.rows[g].Data = make([]float32, need)
-		}
-		s.rows[g].Rows, s.rows[g].Data = n, s.rows[g].Data[:n*(s.d+1)]
+	for first := 0; first < batch.Rows(); first += exactRows {
+		s.addRows(batch, weights, first, min(exactRows, batch.Rows()-first))
 	}
+}
+
+// addRows adds n rows of a batch: to the loss and the gradient one by one, and to the second derivatives pair by pair of outputs.
+func (s *exactSolver) addRows(batch *algorithms.Batch, weights []float32, first, n int) {
 	gradient := s.gradient()
-	for i, y := range batch.Labels {
-		row, weight := batch.Row(i), 1.0
+	for i := range n {
+		row, y, weight := batch.Row(first+i), batch.Labels[first+i], 1.0
 		if weights != nil {
-			weight = float64(weights[i])
+			weight = float64(weights[first+i])
 		}
 		s.sums[1] += weight
 		s.sums[2]++
 		if s.t.p.PredictorType == binaryClassifier && y != 0 {
 			weight *= s.t.settings[0].positive
 		}
+		s.weights[i] = weight
+		s.p = s.probabilities[i*s.k:][:s.k]
 		s.sums[0] += weight * s.score(row, y)
 		for k := range s.k {
 			slope := weight * s.slope(k, y)
@@ -208,21 +215,21 @@ func (s *exactSolver) add(batch *algorithms.Batch, weights []float32) {
 			}
 			to[s.d] += slope
 		}
-		g := 0
-		for k := range s.k {
-			for l := k; l < s.k; l++ {
-				root := float32(math.Sqrt(weight * s.curvature(k, l)))
-				to := s.rows[g].Data[i*(s.d+1):][:s.d+1]
-				for j, x := range row {
+	}
+	width := s.d + 1
+	for k := range s.k {
+		for l := k; l < s.k; l++ {
+			for i := range n {
+				root := float32(math.Sqrt(s.weights[i] * s.curvature(s.probabilities[i*s.k:], k, l)))
+				to := s.rows[i*width:][:width]
+				for j, x := range batch.Row(first + i) {
 					to[j] = root * x
 				}
 				to[s.d] = root
-				g++
 			}
+			s.gram.Add(compute.Matrix{X: blas32.General{Rows: n, Cols: width, Stride: width, Data: s.rows[:n*width]}})
+			s.collect(k, l)
 		}
-	}
-	for g := range s.grams {
-		s.grams[g].Add(compute.Matrix{X: s.rows[g]})
 	}
 }
 
@@ -241,6 +248,7 @@ func (s *exactSolver) score(row []float32, y float32) float64 {
 		softmax(s.p, s.z)
 		return crossEntropy(s.z, int(y))
 	case "logistic":
+		s.p[0] = 1 / (1 + math.Exp(-s.z[0]))
 		value, _ := compute.Logistic.At(s.z[0], float64(y), 0)
 		return value
 	}
@@ -256,49 +264,40 @@ func (s *exactSolver) slope(k int, y float32) float64 {
 		}
 		return s.p[k]
 	case "logistic":
-		return 1/(1+math.Exp(-s.z[0])) - float64(y)
+		return s.p[0] - float64(y)
 	}
 	return s.z[0] - float64(y)
 }
 
-// curvature returns the second derivative of the row's loss by scores k and l; that of two different ones, which is
-// not positive, without its sign.
-func (s *exactSolver) curvature(k, l int) float64 {
-	switch s.t.p.loss() {
-	case "softmax_loss":
-		if k == l {
-			return s.p[k] * (1 - s.p[k])
-		}
-		return s.p[k] * s.p[l]
-	case "logistic":
-		q := 1 / (1 + math.Exp(-s.z[0]))
-		return q * (1 - q)
+// curvature returns the second derivative by scores k and l of the loss of a row with probabilities p; that of two different ones, which
+// is not positive, without its sign.
+func (s *exactSolver) curvature(p []float64, k, l int) float64 {
+	switch {
+	case s.t.p.loss() == "squared_loss":
+		return 1
+	case k == l:
+		return p[k] * (1 - p[k])
 	}
-	return 1
+	return p[k] * p[l]
 }
 
-// collect moves what the Grams have to the upper triangle of the second derivatives.
-func (s *exactSolver) collect() {
-	n := s.d + 1
-	m := len(s.w)
-	sum, outer := make([]float64, n), make([]float64, n*n)
+// collect adds what the Gram has, of outputs k and l, to the second derivatives.
+func (s *exactSolver) collect(k, l int) {
+	n, m := s.d+1, len(s.w)
+	clear(s.outer)
+	s.gram.Sums(s.sum, s.outer)
+	sign := 1.0
+	if k != l {
+		sign = -1
+	}
 	second := s.second()
-	g := 0
-	for k := range s.k {
-		for l := k; l < s.k; l++ {
-			clear(outer)
-			s.grams[g].Sums(sum, outer)
-			sign := 1.0
-			if k != l {
-				sign = -1
+	for i := range n {
+		for j := i; j < n; j++ {
+			v := sign * s.outer[i*n+j]
+			second[(k*n+i)*m+l*n+j] += v
+			if i != j { // of different outputs; below the diagonal otherwise
+				second[(k*n+j)*m+l*n+i] += v
 			}
-			for i := range n {
-				for j := i; j < n; j++ {
-					second[(k*n+i)*m+l*n+j] = sign * outer[i*n+j]
-					second[(k*n+j)*m+l*n+i] = sign * outer[i*n+j] // of different outputs; below the diagonal otherwise
-				}
-			}
-			g++
 		}
 	}
 }

@@ -116,6 +116,8 @@ func TestWhatHasNoExactSolutionIsRefused(t *testing.T) {
 		_, err := hyperparams.Parse[linearlearner.Params](m)
 		require.EqualError(t, err, want)
 	}
+	many, _ := train(t, multiclass("100", "10", "_exact", "true"), "", map[string][]byte{"train": random("multiclass_classifier", 20, 2, false, 1).encode(t, false)})
+	require.Len(t, many.Bias, 100)
 	wide := make(table, 10)
 	for i := range wide {
 		wide[i] = make([]float32, 5001)
