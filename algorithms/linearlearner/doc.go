@@ -14,5 +14,10 @@
 // Several hosts train together: each takes a batch of its own part of the data, and a step is by the sum of all, in the order of
 // the hosts, so that all hold the same bits.
 //
+// Beyond the original, _exact=true takes the exact solution of squared_loss, logistic or softmax_loss, in a few passes and for up to
+// 4,096 weights: one model whose objective is that of scikit-learn's LinearRegression, Ridge and LogisticRegression. With
+// _sample_weights=true records have two label values, the label and the weight of the row. A job's output has the coefficients, for
+// features as they come, in coefficients.json, with their names where _feature_names tells them, and the best model's loss by epoch as a picture.
+//
 // Sources are builtin-algorithms, section 4, whose numbers of a published job the tests reproduce.
 package linearlearner

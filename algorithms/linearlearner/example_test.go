@@ -31,3 +31,32 @@ func ExampleFitChannels() {
 	// 1.0 + 2.0·x + 3.0·y
 	// 36
 }
+
+// The exact solution of the same rows, to be read by people.
+func ExampleModel_Coefficients() {
+	var rows []byte
+	for i := range 400 {
+		rooms, age := i%8, i*7%90
+		rows = fmt.Appendf(rows, "%d,%d,%d\n", 50+20*rooms-age/2*2, rooms, age/2*2)
+	}
+	train := &channel.Channel{Name: "train", Source: channel.Memory(rows), Config: channel.Config{ContentType: "text/csv"}}
+	p := linearlearner.Params{PredictorType: "regressor", MiniBatchSize: 100, Exact: true}
+	model, err := linearlearner.FitChannels(context.Background(), p, train, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	coefficients, err := model.Coefficients([]string{"rooms", "age"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Printf("%.1f\n", coefficients.Intercept[0])
+	for _, f := range coefficients.Features {
+		fmt.Printf("%s %.2f\n", f.Name, f.Coefficient[0])
+	}
+	// Output:
+	// 50.0
+	// rooms 20.00
+	// age -1.00
+}

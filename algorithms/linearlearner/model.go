@@ -114,7 +114,7 @@ func (m *Model) score(score []float32, z []float64) {
 	}
 }
 
-func softmax(score []float32, z []float64) {
+func softmax[T float32 | float64](score []T, z []float64) {
 	top, sum := z[0], 0.0
 	for _, v := range z {
 		top = max(top, v)
@@ -123,7 +123,7 @@ func softmax(score []float32, z []float64) {
 		sum += math.Exp(v - top)
 	}
 	for k, v := range z {
-		score[k] = float32(math.Exp(v-top) / sum)
+		score[k] = T(math.Exp(v-top) / sum)
 	}
 }
 

@@ -16,7 +16,8 @@ const (
 )
 
 // Params are the hyperparameters (builtin-algorithms, 4.1). Those whose names begin with _ are for the platform, and without
-// effect, but for _tuning_objective_metric, _average_weights and _seed.
+// effect, but for _tuning_objective_metric and those that the original has not: _average_weights, _seed, _exact,
+// _sample_weights and _feature_names.
 type Params struct {
 	PredictorType string                `hyperparameter:",required" enum:"binary_classifier,multiclass_classifier,regressor"`
 	NumClasses    int                   `default:"1" enum:"1" range:"[3,1e6]"` // of multiclass_classifier, which needs it
@@ -74,6 +75,9 @@ type Params struct {
 	EnableProfiler        hyperparams.Auto[bool] `hyperparameter:"_enable_profiler" default:"false"`
 	Average               hyperparams.Auto[bool] `hyperparameter:"_average_weights" default:"true"` // models are averages over their last updates; false leaves the last weights, as the original does
 	Seed                  int64                  `hyperparameter:"_seed" default:"1"`               // of the initial weights
+	Exact                 bool                   `hyperparameter:"_exact" default:"false"`          // one model, the exact solution, of squared_loss, logistic or softmax_loss and up to 4,096 weights
+	SampleWeights         bool                   `hyperparameter:"_sample_weights" default:"false"` // records have two label values, the label and the weight of the row
+	FeatureNames          FeatureNames           `hyperparameter:"_feature_names"`                  // a JSON list of the features' names, for coefficients.json
 }
 
 // withDefaults returns the parameters with the defaults where a caller of Fit has left the zero value.
@@ -125,7 +129,7 @@ func (p *Params) Validate() error {
 	case p.PredictorType != multiclassClassifier && p.NumClasses > 1:
 		return problem("num_classes", "%d: only predictor_type multiclass_classifier has classes to count; leave it out", p.NumClasses)
 	}
-	return nil
+	return p.checkExact()
 }
 
 func problem(name, format string, args ...any) error {
@@ -162,4 +166,7 @@ func (p *Params) outputs() int {
 	return 1
 }
 
-var errNoRecords = errors.New("no record in it")
+var (
+	errNoRecords = errors.New("no record in it")
+	errNoWeight  = errors.New("no record in it has a weight")
+)

@@ -2,7 +2,6 @@ package linearlearner
 
 import (
 	"context"
-	"fmt"
 	"math"
 
 	"github.com/algospec/algospec"
@@ -21,6 +20,7 @@ type sample struct {
 
 	labels  [3]float64 // pilot, Σ(y−pilot), Σ(y−pilot)²
 	classes []float64  // rows of each class
+	weight  float64    // of all rows
 }
 
 func (s *sample) init(b *algorithms.Batch) {
@@ -68,6 +68,7 @@ type scaler struct {
 	Sparse              bool    // whether rows are left sparse
 	Balanced            float64 // negatives for each positive
 	ClassWeights        []float32
+	WeightUnit          float32 // the mean weight of rows; 0 where they have none
 }
 
 // sparseBelow is the share of numbers that are not zero below which rows are left sparse.
@@ -83,7 +84,7 @@ func (s *sample) reduce(ctx context.Context, hosts *cluster.Cluster, p *Params) 
 		s.alloc(d)
 	}
 	// The means come first, and the squares are moved to them before they are added (Chan et al. 1983).
-	totals := make([]float64, d+3, d+3+len(s.classes))
+	totals := make([]float64, d+4, d+4+len(s.classes))
 	for j := range d {
 		s.sum[j] -= (s.n - s.count[j]) * s.pilot[j] // the zeros
 		s.square[j] += (s.n - s.count[j]) * s.pilot[j] * s.pilot[j]
@@ -91,11 +92,12 @@ func (s *sample) reduce(ctx context.Context, hosts *cluster.Cluster, p *Params) 
 		totals[d+2] += s.count[j]
 	}
 	totals[d], totals[d+1] = s.n, s.n*s.labels[0]+s.labels[1]
+	totals[d+3] = s.weight
 	totals = append(totals, s.classes...)
 	if err := hosts.AllReduce(ctx, totals); err != nil {
 		return nil, err
 	}
-	n, stored, classes := totals[d], totals[d+2], totals[d+3:]
+	n, stored, classes := totals[d], totals[d+2], totals[d+4:]
 	mean, labelMean := totals[:d], totals[d+1]/n
 	squares := make([]float64, d+1)
 	for j := range mean {
@@ -126,7 +128,11 @@ func (s *sample) reduce(ctx context.Context, hosts *cluster.Cluster, p *Params) 
 			out.LabelMean = float32(labelMean)
 		}
 	}
-	out.weigh(classes, n, p)
+	if out.weigh(classes, n, p); p.SampleWeights {
+		if out.WeightUnit = float32(totals[d+3] / n); out.WeightUnit == 0 {
+			return nil, algospec.ClientErrorf("channel train: %w, of the first %v", errNoWeight, n)
+		}
+	}
 	return out, nil
 }
 
@@ -245,26 +251,4 @@ func (s *scaler) unscale(weights, bias []float32) (raw, rawBias []float32) {
 		rawBias[k] = float32(sum)
 	}
 	return raw, rawBias
-}
-
-// checkLabels refuses labels that the predictor type has not.
-func (p *Params) checkLabels(channel string, b *algorithms.Batch) error {
-	if b.LabelSize != 1 {
-		return algospec.ClientErrorf("channel %s: record %d: %d labels, want 1", channel, b.First, b.LabelSize)
-	}
-	classes, want := 0, ""
-	switch p.PredictorType {
-	case binaryClassifier:
-		classes, want = 2, "0 or 1"
-	case multiclassClassifier:
-		classes, want = p.NumClasses, fmt.Sprintf("a whole number from 0 to %d, which num_classes says", p.NumClasses-1)
-	default:
-		return nil
-	}
-	for i, y := range b.Labels {
-		if !(y >= 0 && y < float32(classes)) || y != float32(int(y)) {
-			return algospec.ClientErrorf("channel %s: record %d: the label is %v, want %s", channel, b.First+int64(i), y, want)
-		}
-	}
-	return nil
 }

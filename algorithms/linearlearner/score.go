@@ -58,7 +58,7 @@ type value struct {
 // scores are what a model is worth on a channel.
 type scores struct {
 	model   *Model
-	rows    float64
+	rows    float64 // the sum of their weights
 	loss    float64 // the objective, summed
 	log     float64 // the loss without the weights of classes, summed
 	ranking ranking // the first rows of binaryClassifier; of all hosts, on the leader
@@ -92,19 +92,20 @@ func (t *training) pass(ctx context.Context, name string, model *Model, choose b
 			if err != nil {
 				return nil, err
 			}
-			if err := t.p.checkLabels(name, batch); err != nil {
+			if err := t.checkLabels(name, batch); err != nil {
 				return nil, err
 			}
 			x := compute.Of(batch)
 			for i, y := range batch.Labels {
 				model.linear(z, x, i)
 				model.score(out, z)
-				t.addScore(s, z, out, y)
+				weight := t.weightOf(i)
+				t.addScore(s, z, out, y, weight)
 				if model.PredictorType != binaryClassifier {
 					continue
 				}
 				if len(s.ranking) < limit && !settled {
-					s.ranking.add(out[0], y)
+					s.ranking.add(out[0], y, float32(weight))
 					continue
 				}
 				if !settled {
@@ -112,7 +113,7 @@ func (t *training) pass(ctx context.Context, name string, model *Model, choose b
 						return nil, err
 					}
 				}
-				s.counts.add(float64(out[0]) >= model.Threshold, y != 0)
+				s.counts.add(float64(out[0]) >= model.Threshold, y != 0, weight)
 			}
 		}
 	}
@@ -158,8 +159,8 @@ func (t *training) settle(ctx context.Context, s *scores, choose bool) error {
 }
 
 // addScore adds a row to the sums.
-func (t *training) addScore(s *scores, z []float64, out []float32, y float32) {
-	s.rows++
+func (t *training) addScore(s *scores, z []float64, out []float32, y float32, weight float64) {
+	s.rows += weight
 	loss, parameter := t.p.kernel()
 	switch s.model.PredictorType {
 	case binaryClassifier:
@@ -168,27 +169,28 @@ func (t *training) addScore(s *scores, z []float64, out []float32, y float32) {
 			at = 2*z[0] - 1 // as it was trained: see bestModel
 		}
 		value, _ := loss.At(at, float64(y), parameter)
+		value *= weight
 		s.log += value
 		if y != 0 {
 			value *= *s.model.Metrics.PositiveExampleWeightMult
 		}
 		s.loss += value
 	case multiclassClassifier:
-		t.addClasses(s, z, out, int(y))
+		t.addClasses(s, z, out, int(y), weight)
 	default:
 		e := z[0] - float64(y)
 		value, _ := loss.At(z[0], float64(y), parameter)
-		s.loss += value
-		s.absolute += math.Abs(e)
-		s.square += e * e
+		s.loss += weight * value
+		s.absolute += weight * math.Abs(e)
+		s.square += weight * e * e
 		about := float64(y) - float64(t.Scaler.LabelMean)
-		s.labels += about
-		s.labelsAbout += about * about
+		s.labels += weight * about
+		s.labelsAbout += weight * about * about
 	}
 }
 
-func (t *training) addClasses(s *scores, z []float64, out []float32, class int) {
-	value := crossEntropy(z, class)
+func (t *training) addClasses(s *scores, z []float64, out []float32, class int, weight float64) {
+	value := weight * crossEntropy(z, class)
 	s.log += value
 	if t.Scaler.ClassWeights != nil {
 		value *= float64(t.Scaler.ClassWeights[class])
@@ -201,15 +203,15 @@ func (t *training) addClasses(s *scores, z []float64, out []float32, class int) 
 		}
 	}
 	predicted := int(s.model.label(out))
-	s.classes[class]++
-	s.classes[n+predicted]++
+	s.classes[class] += weight
+	s.classes[n+predicted] += weight
 	if predicted == class {
-		s.classes[2*n+class]++
+		s.classes[2*n+class] += weight
 	}
 	if rank <= t.p.AccuracyTopK {
-		s.top++
+		s.top += weight
 	}
-	s.gain += 1 / math.Log2(1+float64(rank))
+	s.gain += weight / math.Log2(1+float64(rank))
 }
 
 // reduceScores adds up those of all hosts.

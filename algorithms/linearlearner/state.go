@@ -35,6 +35,7 @@ type header struct {
 	Stopping algorithms.EarlyStopping
 	Best     pair
 	Finished bool
+	History  history
 	Lengths  [5]int // of weights, first, second, average, best
 }
 

@@ -5,16 +5,24 @@ import (
 	"slices"
 )
 
-// A ranking is scores with their labels, 0 or 1, as numbers that sort like the scores: the label is the lowest bit.
+// A ranking is scores with their labels, 0 or 1, and the weights of their rows, as numbers that sort like the scores: 32 bits of
+// the score, one of the label, and the 31 of a float32 that is not negative.
 type ranking []uint64
 
+const labelled = 1 << 31
+
 // add appends a score.
-func (r *ranking) add(score, label float32) {
-	key := uint64(ordered(score)) << 1
+func (r *ranking) add(score, label, weight float32) {
+	key := uint64(ordered(score))<<32 | uint64(math.Float32bits(weight))
 	if label != 0 {
-		key |= 1
+		key |= labelled
 	}
 	*r = append(*r, key)
+}
+
+// split returns what add has put together.
+func split(key uint64) (score float32, label bool, weight float64) {
+	return unordered(uint32(key >> 32)), key&labelled != 0, float64(math.Float32frombits(uint32(key) &^ labelled))
 }
 
 // ordered returns the bits of x as a number that grows with x.
@@ -33,7 +41,7 @@ func unordered(bits uint32) float32 {
 	return math.Float32frombits(^bits)
 }
 
-// counts is how many rows of each label are predicted as each label.
+// counts is how many rows, or what weights of rows, of each label are predicted as each label.
 type counts struct{ tp, fp, tn, fn float64 }
 
 func (c counts) n() float64         { return c.tp + c.fp + c.tn + c.fn }
@@ -103,26 +111,25 @@ func (r ranking) threshold(c criterion) (cut, value float64) {
 	slices.Sort(r)
 	var k counts
 	for _, key := range r {
-		if key&1 == 1 {
-			k.fn++
-		} else {
-			k.tn++
-		}
+		_, label, weight := split(key)
+		k.add(false, label, weight)
 	}
+	all := k
 	if k.n() == 0 {
 		return neutral, 0
 	}
-	highest := unordered(uint32(r[len(r)-1] >> 1))
+	highest, _, _ := split(r[len(r)-1])
 	cut, value = float64(math.Nextafter32(highest, float32(math.Inf(1)))), c.value(k)
 	for i := len(r) - 1; i >= 0; {
-		score := r[i] >> 1
-		for ; i >= 0 && r[i]>>1 == score; i-- {
-			if r[i]&1 == 1 {
-				k.tp, k.fn = k.tp+1, k.fn-1
+		score := r[i] >> 32
+		for ; i >= 0 && r[i]>>32 == score; i-- {
+			if _, label, weight := split(r[i]); label {
+				k.tp += weight
 			} else {
-				k.fp, k.tn = k.fp+1, k.tn-1
+				k.fp += weight
 			}
 		}
+		k.fn, k.tn = max(0, all.fn-k.tp), max(0, all.tn-k.fp)
 		at, v := float64(unordered(uint32(score))), c.value(k)
 		if v > value || v == value && math.Abs(at-neutral) < math.Abs(cut-neutral) {
 			cut, value = at, v
@@ -134,21 +141,22 @@ func (r ranking) threshold(c criterion) (cut, value float64) {
 // count returns the counts of a cut.
 func (r ranking) count(cut float64) (k counts) {
 	for _, key := range r {
-		k.add(float64(unordered(uint32(key>>1))) >= cut, key&1 == 1)
+		score, label, weight := split(key)
+		k.add(float64(score) >= cut, label, weight)
 	}
 	return k
 }
 
-func (c *counts) add(predicted, label bool) {
+func (c *counts) add(predicted, label bool, weight float64) {
 	switch {
 	case predicted && label:
-		c.tp++
+		c.tp += weight
 	case predicted:
-		c.fp++
+		c.fp += weight
 	case label:
-		c.fn++
+		c.fn += weight
 	default:
-		c.tn++
+		c.tn += weight
 	}
 }
 
@@ -158,13 +166,13 @@ func (r ranking) auc() float64 {
 	slices.Sort(r)
 	var positives, negatives, pairs float64
 	for i := 0; i < len(r); {
-		score := r[i] >> 1
+		score := r[i] >> 32
 		var p, n float64
-		for ; i < len(r) && r[i]>>1 == score; i++ {
-			if r[i]&1 == 1 {
-				p++
+		for ; i < len(r) && r[i]>>32 == score; i++ {
+			if _, label, weight := split(r[i]); label {
+				p += weight
 			} else {
-				n++
+				n += weight
 			}
 		}
 		pairs += p * (negatives + n/2)

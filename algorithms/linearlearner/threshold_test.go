@@ -26,7 +26,7 @@ func TestThresholdsAreTheBestOfAllCuts(t *testing.T) {
 		} {
 			var r ranking
 			for i := range n {
-				r.add(scores[i], labels[i])
+				r.add(scores[i], labels[i], 1)
 			}
 			cut, value := r.threshold(c)
 			k := count(scores, labels, cut)
@@ -50,7 +50,7 @@ func TestThresholdsAreTheBestOfAllCuts(t *testing.T) {
 
 func count(scores, labels []float32, cut float64) (k counts) {
 	for i, s := range scores {
-		k.add(float64(s) >= cut, labels[i] == 1)
+		k.add(float64(s) >= cut, labels[i] == 1, 1)
 	}
 	return k
 }
@@ -66,7 +66,7 @@ func TestTheAreaUnderTheCurveIsTheShareOfPairs(t *testing.T) {
 			if i < 2 {
 				labels[i] = float32(i)
 			}
-			r.add(scores[i], labels[i])
+			r.add(scores[i], labels[i], 1)
 		}
 		var pairs, right float64
 		for i := range n {

@@ -64,13 +64,14 @@ type training struct {
 	batching algorithms.Batching // of the channel train; FeatureDim is known once the sample is read
 
 	state
-	validates bool // whether a host has the channel validation
-	settings  []Setting
-	snapshots *algorithms.Snapshots
-	seen      algorithms.Counts
-	rates     []float64
-	sums      []float64 // of several hosts
-	weights   []float32 // of a batch's rows
+	validates     bool // whether a host has the channel validation
+	settings      []Setting
+	snapshots     *algorithms.Snapshots
+	seen          algorithms.Counts
+	rates         []float64
+	sums          []float64 // of several hosts
+	weights       []float32 // of a batch's rows, with those of their classes
+	sampleWeights []float32 // of the rows of the batch whose labels were checked last; nil where all are 1
 
 	library bool   // nothing is saved
 	model   *Model // that is in the model directory, or would be
@@ -93,15 +94,12 @@ func (t *training) run(ctx, save context.Context) (*Model, error) {
 	if t.validates, err = t.any(ctx, "validation"); err != nil {
 		return nil, err
 	}
-	t.snapshots, err = algorithms.Resume(ctx, t.job, &t.state, algorithms.SnapshotOptions{})
+	if t.p.Exact {
+		err = t.solve(ctx)
+	} else {
+		err = t.train(ctx, save)
+	}
 	if err != nil {
-		return nil, err
-	}
-	err = t.learn(ctx)
-	if stopped(ctx) && errors.Is(err, algospec.ErrStopped) {
-		err = cmp.Or(t.snapshots.Final(save), err)
-	}
-	if err = cmp.Or(err, t.snapshots.Close(save)); err != nil {
 		return nil, err
 	}
 	model, err := t.finish(ctx)
@@ -110,6 +108,19 @@ func (t *training) run(ctx, save context.Context) (*Model, error) {
 	}
 	t.done()
 	return model, nil
+}
+
+// train trains from where the newest snapshot ends.
+func (t *training) train(ctx, save context.Context) (err error) {
+	t.snapshots, err = algorithms.Resume(ctx, t.job, &t.state, algorithms.SnapshotOptions{})
+	if err != nil {
+		return err
+	}
+	err = t.learn(ctx)
+	if stopped(ctx) && errors.Is(err, algospec.ErrStopped) {
+		err = cmp.Or(t.snapshots.Final(save), err)
+	}
+	return cmp.Or(err, t.snapshots.Close(save))
 }
 
 // any reports whether a host has the channel: those of some instance groups may lack it.
@@ -156,11 +167,14 @@ func (t *training) readSample(ctx context.Context) error {
 			return err
 		}
 		pass.Add(batch)
-		if err := t.p.checkLabels(train.Name, batch); err != nil {
+		if err := t.checkLabels(train.Name, batch); err != nil {
 			return err
 		}
 		if batch.Rows() == t.p.MiniBatchSize {
 			s.observe(batch)
+			for _, w := range t.sampleWeights {
+				s.weight += float64(w)
+			}
 		}
 		// The original counts the batch that it looks at beforehand, too.
 		if pass.Records+int64(t.p.MiniBatchSize) > int64(t.p.NumPointForScaler) {
@@ -176,6 +190,9 @@ func (t *training) readSample(ctx context.Context) error {
 	}
 	if scaler == nil {
 		return algospec.ClientErrorf("channel train: %w", errNoRecords)
+	}
+	if err := checkNames(t.p.FeatureNames, len(scaler.Mean)); err != nil {
+		return err
 	}
 	t.Scaler = scaler
 	t.reportScaler(scaler)
@@ -331,7 +348,7 @@ func (t *training) read(ctx context.Context, pass *algorithms.Pass) error {
 		if batch.Rows() < t.p.MiniBatchSize {
 			continue
 		}
-		if err := t.p.checkLabels(train.Name, batch); err != nil {
+		if err := t.checkLabels(train.Name, batch); err != nil {
 			return err
 		}
 		if _, err := t.step(ctx, batch); err != nil {
@@ -403,17 +420,24 @@ func averageShare(t int64) float64 {
 // rowWeights returns the weights of a batch's rows, nil where all are 1.
 func (t *training) rowWeights(batch *algorithms.Batch) []float32 {
 	if t.Scaler.ClassWeights == nil {
-		return nil
+		return t.sampleWeights
 	}
 	t.weights = t.weights[:0]
-	for _, y := range batch.Labels {
-		t.weights = append(t.weights, t.Scaler.ClassWeights[int(y)])
+	for i, y := range batch.Labels {
+		weight := t.Scaler.ClassWeights[int(y)]
+		if t.sampleWeights != nil {
+			weight *= t.sampleWeights[i]
+		}
+		t.weights = append(t.weights, weight)
 	}
 	return t.weights
 }
 
 // scorePosition returns where the pass of a channel begins that scores the model, after those of training.
 func (t *training) scorePosition(channel string) checkpoint.Position {
+	if t.p.Exact { // has no snapshots, and reads the next epoch always
+		return checkpoint.Position{}
+	}
 	passes := map[string]int{"train": t.Epoch + 1, "validation": t.Epoch}
 	return checkpoint.Position{Channel: channel, Epoch: passes[channel]}
 }
@@ -443,6 +467,7 @@ func (t *training) compare(ctx context.Context, pass algorithms.Pass) error {
 	}
 	stop := t.Stopping.Observe(values[best])
 	t.times.check.add(time.Since(began))
+	t.History.add(train, validation)
 	t.reportEpoch(pass, train, validation, name, values[best], stop, t.Stopping.Bad == 0)
 	t.Epoch++
 	t.Finished = stop || t.Epoch == t.p.Epochs
@@ -555,6 +580,8 @@ func (t *training) finish(ctx context.Context) (*Model, error) {
 		return nil, err
 	}
 	t.report.Infof("Best model found for hyperparameters: %s", algorithms.PythonJSON(t.settings[t.Best.Model]))
+	t.saveCoefficients(model)
+	t.savePictures()
 	if err := t.test(ctx, model); err != nil {
 		return nil, err
 	}
@@ -568,7 +595,7 @@ func (t *training) salvage(ctx context.Context) (*Model, error) {
 	case t.model != nil:
 		t.report.Infof("Stopped while the model was scored. The model is the best of %d epochs, with the threshold %v.", t.Epoch, t.model.Threshold)
 		return t.model, t.save(t.model)
-	case t.linear == nil || !t.Best.Any && t.Rows == 0:
+	case !t.Best.Any && (t.linear == nil || t.Rows == 0):
 		t.report.Warnf("Stopped, and there is no model: no batch has been learned from.")
 		return nil, context.Cause(ctx)
 	case t.Best.Any:

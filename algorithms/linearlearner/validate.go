@@ -88,42 +88,43 @@ func (t *training) readValidation(ctx context.Context, channel *channel.Channel,
 		if err != nil {
 			return err
 		}
-		if err := t.p.checkLabels(channel.Name, batch); err != nil {
+		if err := t.checkLabels(channel.Name, batch); err != nil {
 			return err
 		}
 		t.Scaler.apply(batch)
 		z := scorer.scores(compute.Of(batch))
 		for i, y := range batch.Labels {
 			row := z.Data[i*z.Stride:][:z.Cols]
-			t.addLosses(totals, row, float64(y), loss, parameter)
-			if rankings != nil && int(totals[models]) < limit {
+			weight := t.weightOf(i)
+			t.addLosses(totals, row, float64(y), weight, loss, parameter)
+			if rankings != nil && len(rankings[0]) < limit {
 				for m, v := range row {
-					rankings[m].add(t.binaryScore(float64(v)), y)
+					rankings[m].add(t.binaryScore(float64(v)), y, float32(weight))
 				}
 			}
-			totals[models]++
+			totals[models] += weight
 		}
 	}
 	return nil
 }
 
 // addLosses adds the losses of a row to those of the models.
-func (t *training) addLosses(totals []float64, row []float32, y float64, loss compute.Loss, parameter float64) {
+func (t *training) addLosses(totals []float64, row []float32, y, rowWeight float64, loss compute.Loss, parameter float64) {
 	outputs := t.p.outputs()
 	for m := range t.settings {
 		if loss == compute.Softmax {
-			weight := 1.0
+			weight := rowWeight
 			if t.Scaler.ClassWeights != nil {
-				weight = float64(t.Scaler.ClassWeights[int(y)])
+				weight *= float64(t.Scaler.ClassWeights[int(y)])
 			}
 			totals[m] += weight * crossEntropy(row[m*outputs:][:outputs], int(y))
 			continue
 		}
-		z, weight := float64(row[m]), 1.0
+		z, weight := float64(row[m]), rowWeight
 		if t.p.PredictorType == regressor {
 			z = z*float64(t.Scaler.LabelStd) + float64(t.Scaler.LabelMean)
 		} else if y != 0 && t.p.PositiveExampleWeightMult.Word != "auto" { // whose models differ in it, and are compared
-			weight = t.settings[m].positive
+			weight *= t.settings[m].positive
 		}
 		value, _ := loss.At(z, y, parameter)
 		totals[m] += weight * value
