@@ -15,7 +15,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 	"gonum.org/v1/gonum/blas/blas32"
 	"gonum.org/v1/gonum/mat"
 
@@ -24,6 +23,7 @@ import (
 	"github.com/algospec/algospec/algorithms/pca"
 	"github.com/algospec/algospec/channel"
 	"github.com/algospec/algospec/internal/fleet"
+	"github.com/algospec/algospec/internal/leaks"
 	"github.com/algospec/algospec/internal/testenv"
 	"github.com/algospec/algospec/internal/textrows"
 	"github.com/algospec/algospec/recordio"
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	if _, ok := fleet.Member(); ok {
 		algospec.Main(pca.Train) // see hosts_test.go
 	}
-	goleak.VerifyTestMain(m)
+	leaks.Main(m)
 }
 
 type table [][]float32

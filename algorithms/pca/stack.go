@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/blas/blas32"
 	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/lapack/lapack64"
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/algospec/algospec"
@@ -152,4 +153,13 @@ func gramOf(m blas32.General) *mat.SymDense {
 	gram := mat.NewSymDense(m.Cols, nil)
 	gram.SymOuterK(1, wide.T())
 	return gram
+}
+
+// orthonormalizeWide replaces the columns by an orthonormal basis of what they span, and of more where they are dependent.
+func orthonormalizeWide(m blas64.General) {
+	tau, size := make([]float64, m.Cols), make([]float64, 1)
+	lapack64.Geqrf(m, tau, size, -1)
+	work := make([]float64, max(int(size[0]), m.Cols))
+	lapack64.Geqrf(m, tau, work, len(work))
+	lapack64.Orgqr(m, tau, work, len(work))
 }

@@ -32,7 +32,7 @@ func feed(t *testing.T, h *fleet.Host, data []byte) *os.File {
 
 func awaitLog(t *testing.T, h *fleet.Host, text string) {
 	t.Helper()
-	require.Eventually(t, func() bool { return strings.Contains(h.Log(), text) }, 20*time.Second, time.Millisecond, "%s: %s", h.Name, h.Log())
+	require.Eventually(t, func() bool { return strings.Contains(h.Log(), text) }, time.Minute, time.Millisecond, "%s: %s", h.Name, h.Log())
 }
 
 func stop(t *testing.T, hosts []*fleet.Host) {
@@ -132,7 +132,7 @@ func TestAJobThatIsStoppedAtAnyInstantEndsWell(t *testing.T) {
 			require.Empty(t, hosts[0].Log(), "the process had begun, and did not catch the signal")
 			continue
 		}
-		require.Less(t, time.Since(began), 10*time.Second)
+		require.Less(t, time.Since(began), time.Minute)
 		require.Zero(t, hosts[0].Cmd.ProcessState.ExitCode(), "%s: %s", hosts[0].Failure(t), hosts[0].Log())
 		require.Empty(t, hosts[0].Failure(t))
 		if _, err := os.Stat(filepath.Join(hosts[0].Base, "model", pca.ModelFile)); err != nil {
