@@ -73,6 +73,25 @@ func TestAcceptanceOnTheCensus(t *testing.T) {
 	require.LessOrEqual(t, data[39], 0.1200)
 }
 
+// Acceptance K2 of the polished mode. Lloyd's algorithm after k-means++ had, in the specification's 20 runs, at best 0.1050, at the median
+// 0.1051 and at worst 0.1084: its gate is 0.1060 for the median, which no seed of ours exceeds.
+func TestPolishedAcceptanceOnTheCensus(t *testing.T) {
+	if testenv.Race {
+		t.Skip("numerical work on a whole data set takes too long under the race detector")
+	}
+	rows := census(t, 7)
+	var data []float64
+	for seed := range min(40, soak(t, 10)) {
+		m := fit(t, params(t, 7, 8, hyperparams.Map{"_seed": strconv.Itoa(seed), "_full_lloyd": "true"}), rows)
+		data = append(data, inertia(m, rows)/float64(len(rows)))
+	}
+	slices.Sort(data)
+	n := len(data)
+	t.Logf("true %.4f to %.4f, median %.4f", data[0], data[n-1], data[n/2])
+	require.LessOrEqual(t, data[n/2], 0.1060)
+	require.LessOrEqual(t, data[n-1], 0.1060)
+}
+
 // unpack returns the members of a published artifact by the beginning of their names.
 func unpack(t *testing.T, name string) (archive []byte, members map[string][]byte) {
 	t.Helper()

@@ -1,8 +1,10 @@
 package kmeans
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
+	"sort"
 
 	"gonum.org/v1/gonum/blas/blas32"
 
@@ -22,96 +24,62 @@ func stream(seed int64, number uint64) *rand.Rand { return rand.New(rand.NewPCG(
 // plusPlus chooses k different rows of x, which has as many, as k-means++ does (Arthur and Vassilvitskii 2007): each with the probability of its
 // weight, nil being 1 each, by its squared distance from those chosen before. Of so many candidates at a time that one is
 // chosen which leaves the least; more than one is what they call greedy.
-func plusPlus(r *rand.Rand, x compute.Matrix, weight []float32, k, candidates int) []int {
-	s := newSeeding(x, weight, candidates)
-	var chosen []int
-	for len(chosen) < k {
-		for c := range s.candidates {
-			if s.candidates[c] = pick(r, s.mass); len(chosen) == 0 { // the first one just so, or all trials would begin in the middle
-				s.candidates[c] = s.candidates[0]
-			}
-		}
-		chosen = append(chosen, s.choose())
-	}
-	return chosen
+func plusPlus(ctx context.Context, r *rand.Rand, x compute.Matrix, weight []float32, k, candidates int) ([]int, error) {
+	return newSeeding(x, weight, candidates, blas32.General{}).choose(ctx, r, k)
 }
 
 // A seeding is rows of which some are chosen.
 type seeding struct {
 	x          compute.Matrix
-	weight     []float32
-	mass       []float64 // of each row: its weight by its squared distance from the chosen ones; negative where it is chosen
-	closest    []float32 // that distance
+	all        blas32.General // the squared distance of each row to each, if that is known
+	weight     []float64      // of each row
+	closest    []float32      // the squared distance of each row from the chosen ones
+	mass       []float64      // of each row: weight·closest; negative where it is chosen
+	until      []float64      // the sum of the masses to each row and with it, without those that are chosen
+	left       int            // rows that are not chosen
 	candidates []int
-	rows       blas32.General // the candidates
-	distance   blas32.General // of each row to each candidate, squared
-	center     compute.Centers
+	distance   [][]float32 // of each candidate to each row, squared
+	near       nearby
 }
 
-func newSeeding(x compute.Matrix, weight []float32, candidates int) *seeding {
-	n, d := x.Rows(), x.Cols()
-	s := &seeding{x: x, weight: weight, mass: make([]float64, n), closest: make([]float32, n), candidates: make([]int, candidates)}
-	for i := range s.mass {
-		s.mass[i] = weightOf(weight, i)
-		s.closest[i] = math.MaxFloat32
+func newSeeding(x compute.Matrix, weight []float32, candidates int, all blas32.General) *seeding {
+	n := x.Rows()
+	s := &seeding{
+		x: x, all: all, weight: make([]float64, n), closest: make([]float32, n), mass: make([]float64, n), until: make([]float64, n), left: n,
+		candidates: make([]int, candidates), distance: make([][]float32, candidates),
 	}
-	s.rows = blas32.General{Rows: candidates, Cols: d, Stride: d, Data: make([]float32, candidates*d)}
-	s.distance = blas32.General{Rows: n, Cols: candidates, Stride: candidates, Data: make([]float32, n*candidates)}
-	s.center = compute.Default().NewCenters(s.rows)
+	sum := 0.0
+	for i := range s.mass {
+		s.closest[i] = math.MaxFloat32
+		s.weight[i] = weightOf(weight, i)
+		s.mass[i] = s.weight[i]
+		sum += s.mass[i]
+		s.until[i] = sum
+	}
 	return s
 }
 
-// choose takes the candidate that leaves the least mass.
-func (s *seeding) choose() int {
-	for c, i := range s.candidates {
-		widen(s.x, i, s.rows.Data[c*s.rows.Cols:][:s.rows.Cols])
-	}
-	s.center.Set(s.rows)
-	s.center.Distances(s.x, s.distance)
-	width := len(s.candidates)
-	left := make([]float64, width)
-	for i, closest := range s.closest {
-		w := weightOf(s.weight, i)
-		for c, d := range s.distance.Data[i*width:][:width] {
-			left[c] += float64(min(d, closest)) * w
+func (s *seeding) choose(ctx context.Context, r *rand.Rand, k int) (chosen []int, err error) {
+	for len(chosen) < k {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
 		}
-	}
-	best := 0
-	for c := range left {
-		if left[c] < left[best] {
-			best = c
+		for c := range s.candidates {
+			if s.candidates[c] = s.draw(r); len(chosen) == 0 { // the first one just so, or all trials would begin in the middle
+				s.candidates[c] = s.candidates[0]
+			}
 		}
+		chosen = append(chosen, s.next())
 	}
-	for i := range s.closest {
-		s.closest[i] = min(s.closest[i], s.distance.Data[i*width+best])
-		if s.mass[i] >= 0 {
-			s.mass[i] = float64(s.closest[i]) * weightOf(s.weight, i)
-		}
-	}
-	s.mass[s.candidates[best]] = -1
-	return s.candidates[best]
+	return chosen, nil
 }
 
-func weightOf(weight []float32, i int) float64 {
-	if weight == nil {
-		return 1
-	}
-	return float64(weight[i])
-}
-
-// pick returns a place with the probability of its mass. Those of negative mass are out; where all others have none, one is as good as
-// another. At least one is not out.
-func pick(r *rand.Rand, mass []float64) int {
-	total, left := 0.0, 0
-	for _, m := range mass {
-		if m >= 0 {
-			total += m
-			left++
-		}
-	}
+// draw returns a row with the probability of its mass. Where none has any, one is as good as another. At least one is not chosen.
+func (s *seeding) draw(r *rand.Rand) int {
+	total := s.until[len(s.until)-1]
 	if !(total > 0) {
-		nth := r.IntN(left)
-		for i, m := range mass {
+		nth := r.IntN(s.left)
+		for i, m := range s.mass {
 			if m >= 0 {
 				if nth == 0 {
 					return i
@@ -120,16 +88,110 @@ func pick(r *rand.Rand, mass []float64) int {
 			}
 		}
 	}
-	u, last := r.Float64()*total, 0
-	for i, m := range mass {
-		if m > 0 {
-			last = i
-			if u -= m; u < 0 {
-				break
-			}
+	u := r.Float64() * total // rounded up to the total, at times
+	i := sort.Search(len(s.until)-1, func(i int) bool { return s.until[i] > u })
+	for !(s.mass[i] > 0) {
+		i--
+	}
+	return i
+}
+
+// next takes the candidate that leaves the least mass.
+func (s *seeding) next() int {
+	s.measure()
+	best, least := 0, math.Inf(1)
+	for c, distance := range s.distance {
+		if mass := s.without(distance); mass < least {
+			best, least = c, mass
 		}
 	}
-	return last
+	chosen, distance := s.candidates[best], s.distance[best]
+	s.mass[chosen] = -1
+	s.left--
+	sum := 0.0
+	for i, closest := range s.closest {
+		closest = min(closest, distance[i])
+		s.closest[i] = closest
+		if s.mass[i] >= 0 {
+			s.mass[i] = float64(closest) * s.weight[i]
+			sum += s.mass[i]
+		}
+		s.until[i] = sum
+	}
+	return chosen
+}
+
+// without returns the mass that is left when a row of these distances is chosen.
+func (s *seeding) without(distance []float32) float64 {
+	var sums [4]float64 // which do not wait for each other
+	i := 0
+	closest, weight := s.closest[:len(distance)], s.weight[:len(distance)]
+	for ; i+4 <= len(distance); i += 4 {
+		sums[0] += float64(min(distance[i], closest[i])) * weight[i]
+		sums[1] += float64(min(distance[i+1], closest[i+1])) * weight[i+1]
+		sums[2] += float64(min(distance[i+2], closest[i+2])) * weight[i+2]
+		sums[3] += float64(min(distance[i+3], closest[i+3])) * weight[i+3]
+	}
+	for ; i < len(distance); i++ {
+		sums[0] += float64(min(distance[i], closest[i])) * weight[i]
+	}
+	return sums[0] + sums[1] + sums[2] + sums[3]
+}
+
+// measure gets the distances of the candidates.
+func (s *seeding) measure() {
+	if s.all.Rows == 0 {
+		s.near.measure(s.x, s.candidates, s.distance)
+		return
+	}
+	for c, i := range s.candidates {
+		s.distance[c] = s.all.Data[i*s.all.Stride:][:s.all.Cols]
+	}
+}
+
+// nearby is what it takes to measure the distances of a few rows.
+type nearby struct {
+	rows     blas32.General
+	distance blas32.General // of each row of x to each of them
+	centers  compute.Centers
+}
+
+// measure gets the squared distances of some rows to each row.
+func (m *nearby) measure(x compute.Matrix, rows []int, distance [][]float32) {
+	n, d, few := x.Rows(), x.Cols(), len(rows)
+	if m.centers == nil {
+		m.rows = blas32.General{Rows: few, Cols: d, Stride: d, Data: make([]float32, few*d)}
+		m.distance = blas32.General{Rows: n, Cols: few, Stride: few, Data: make([]float32, n*few)}
+		m.centers = compute.Default().NewCenters(m.rows)
+		for c := range distance {
+			distance[c] = make([]float32, n)
+		}
+	}
+	for c, i := range rows {
+		widen(x, i, m.rows.Data[c*d:][:d])
+	}
+	m.centers.Set(m.rows)
+	m.centers.Distances(x, m.distance)
+	for c, to := range distance {
+		for i := range to {
+			to[i] = m.distance.Data[i*few+c]
+		}
+	}
+}
+
+// between returns the squared distance of each row to each, of which a seeding then needs none twice, and which cost less all at once.
+func between(x compute.Matrix) blas32.General {
+	n := x.Rows()
+	all := blas32.General{Rows: n, Cols: n, Stride: n, Data: make([]float32, n*n)}
+	compute.Default().NewCenters(x.X).Distances(x, all)
+	return all
+}
+
+func weightOf(weight []float32, i int) float64 {
+	if weight == nil {
+		return 1
+	}
+	return float64(weight[i])
 }
 
 // widen writes row i of x to dst.

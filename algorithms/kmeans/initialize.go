@@ -97,7 +97,10 @@ func (r *reading) drawAt(root, k, d int) ([]float64, error) {
 		if r.p.InitMethod == "random" {
 			chosen = random.Perm(x.Rows())[:k]
 		} else {
-			chosen = plusPlus(random, x, nil, k, 1)
+			var err error
+			if chosen, err = plusPlus(r.save, random, x, nil, k, 1); err != nil {
+				return nil, err
+			}
 		}
 		for i, v := range rowsOf(x, chosen).Data {
 			centers[i] = float64(v)

@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/algospec/algospec"
@@ -21,6 +20,7 @@ import (
 	"github.com/algospec/algospec/channel"
 	"github.com/algospec/algospec/hyperparams"
 	"github.com/algospec/algospec/internal/fleet"
+	"github.com/algospec/algospec/internal/leaks"
 	"github.com/algospec/algospec/internal/testenv"
 	"github.com/algospec/algospec/internal/textrows"
 	"github.com/algospec/algospec/recordio"
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	if _, ok := fleet.Member(); ok {
 		algospec.Main(kmeans.Train) // see hosts_test.go
 	}
-	goleak.VerifyTestMain(m)
+	leaks.Main(m)
 }
 
 type table [][]float32

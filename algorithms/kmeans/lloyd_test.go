@@ -96,7 +96,8 @@ func TestACenterWithoutRowsMovesToTheRowThatCostsMost(t *testing.T) {
 func TestFewerDifferentRowsThanCenters(t *testing.T) {
 	x := compute.Matrix{X: blas32.General{Rows: 6, Cols: 1, Stride: 1, Data: []float32{7, 7, 7, 7, 7, 7}}}
 	for _, k := range []int{1, 4, 6} {
-		chosen := plusPlus(rand.New(rand.NewPCG(1, 1)), x, nil, k, 3)
+		chosen, err := plusPlus(t.Context(), rand.New(rand.NewPCG(1, 1)), x, nil, k, 3)
+		require.NoError(t, err)
 		require.Len(t, chosen, k)
 		slices.Sort(chosen)
 		require.Len(t, slices.Compact(chosen), k, "different rows")
@@ -130,7 +131,9 @@ func TestPlusPlusChoosesRowsFarApart(t *testing.T) {
 	}
 	for seed := range uint64(50) {
 		places := map[float64]bool{}
-		for _, i := range plusPlus(rand.New(rand.NewPCG(seed, 1)), x, weight, 3, 1) {
+		chosen, err := plusPlus(t.Context(), rand.New(rand.NewPCG(seed, 1)), x, weight, 3, 1)
+		require.NoError(t, err)
+		for _, i := range chosen {
 			require.Zero(t, i%2)
 			places[math.Round(float64(x.X.Data[i])/1e6)] = true
 		}

@@ -169,7 +169,11 @@ func (p *parallelDraw) reduceToK() ([]float64, error) {
 			weight[j] = float32(w)
 		}
 		candidates := compute.Matrix{X: p.found}
-		for i, v := range rowsOf(candidates, plusPlus(stream(p.seed, streamInit), candidates, weight, p.k, 1)).Data {
+		chosen, err := plusPlus(p.save, stream(p.seed, streamInit), candidates, weight, p.k, 1)
+		if err != nil {
+			return nil, err
+		}
+		for i, v := range rowsOf(candidates, chosen).Data {
 			centers[i] = float64(v)
 		}
 	}

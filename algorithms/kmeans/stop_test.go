@@ -38,7 +38,7 @@ func feed(t *testing.T, h *fleet.Host, data []byte) *os.File {
 
 func awaitLog(t *testing.T, h *fleet.Host, text string) {
 	t.Helper()
-	require.Eventually(t, func() bool { return strings.Contains(h.Log(), text) }, time.Minute, time.Millisecond, h.Name)
+	require.Eventually(t, func() bool { return strings.Contains(h.Log(), text) }, 5*time.Minute, time.Millisecond, h.Name)
 }
 
 func stop(t *testing.T, hosts []*fleet.Host) {

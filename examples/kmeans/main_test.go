@@ -14,10 +14,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/algospec/algospec/algorithms/kmeans"
 	"github.com/algospec/algospec/hyperparams"
+	"github.com/algospec/algospec/internal/leaks"
 	"github.com/algospec/algospec/platform"
 	"github.com/algospec/algospec/platform/s3test"
 	"github.com/algospec/algospec/recordio"
@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "train" {
 		main()
 	}
-	goleak.VerifyTestMain(m)
+	leaks.Main(m)
 }
 
 const shards, rowsOfShard = 5, 200
@@ -68,7 +68,7 @@ func run(t *testing.T, server *s3test.Server, mode string, hosts int) (kmeans.Mo
 			{Name: "test", S3URI: "s3://data/train/", InputMode: mode},
 		},
 		Environment: map[string]string{"GORACE": "atexit_sleep_ms=0"},
-		OutputPath:  "s3://models", S3: server.Client(), Dir: t.TempDir(), Grace: 20 * time.Second, Log: &log,
+		OutputPath:  "s3://models", S3: server.Client(), Dir: t.TempDir(), Grace: time.Minute, Log: &log,
 	}
 	for _, d := range kmeans.Metrics() {
 		job.MetricDefinitions = append(job.MetricDefinitions, platform.MetricDefinition(d))

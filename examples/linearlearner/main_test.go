@@ -15,10 +15,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/algospec/algospec/algorithms/linearlearner"
 	"github.com/algospec/algospec/hyperparams"
+	"github.com/algospec/algospec/internal/leaks"
 	"github.com/algospec/algospec/platform"
 	"github.com/algospec/algospec/platform/s3test"
 	"github.com/algospec/algospec/recordio"
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "train" {
 		main()
 	}
-	goleak.VerifyTestMain(m)
+	leaks.Main(m)
 }
 
 const rows, features = 600, 5
@@ -66,7 +66,7 @@ func newJob(t *testing.T, server *s3test.Server, mode string, hosts int) platfor
 		HyperParameters: hyperparams.Map{"predictor_type": "binary_classifier", "mini_batch_size": "50", "epochs": "4"},
 		Environment:     map[string]string{"GORACE": "atexit_sleep_ms=0"},
 		Channels:        []platform.Channel{channel("train", "ShardedByS3Key"), channel("validation", "FullyReplicated"), channel("test", "FullyReplicated")},
-		OutputPath:      "s3://models", S3: server.Client(), Dir: t.TempDir(), Grace: 20 * time.Second,
+		OutputPath:      "s3://models", S3: server.Client(), Dir: t.TempDir(), Grace: time.Minute,
 	}
 }
 

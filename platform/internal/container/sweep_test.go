@@ -42,9 +42,13 @@ func child(args []string) int {
 func TestSweepRemovesWhatAKilledPlatformLeft(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		platform := exec.Command(os.Args[0])
+		flags := w.flags[:len(w.flags):len(w.flags)]
+		if w.podman { // which would ask first; docker kills, and podman behind docker's command asks
+			flags = append(flags, "--stop-timeout", "600")
+		}
 		platform.Env = append(os.Environ(),
 			childTask+"="+strings.Join([]string{w.image, w.label, w.name()}, "\n"), RuntimeVariable+"="+strings.Join(w.command, " "),
-			FlagsVariable+"="+strings.Join(append(w.flags[:len(w.flags):len(w.flags)], "--stop-timeout", "600"), " "))
+			FlagsVariable+"="+strings.Join(flags, " "))
 		platform.Stderr = os.Stderr
 		out, err := platform.StdoutPipe()
 		require.NoError(t, err)
@@ -57,7 +61,7 @@ func TestSweepRemovesWhatAKilledPlatformLeft(t *testing.T) {
 
 		require.NoError(t, w.Sweep(t.Context(), "algospec.test=another"))
 		require.Len(t, w.left(t), 2)
-		began := time.Now() // the child has containers get ten minutes after SIGTERM, where they are asked to end
+		began := time.Now() // podman's containers get ten minutes after SIGTERM, if they are asked to end
 		require.NoError(t, w.Sweep(t.Context(), w.label))
 		require.Less(t, time.Since(began), 5*time.Minute, "it was asked to end, and not killed at once")
 		w.requireNothing(t)
