@@ -103,8 +103,8 @@ func (t *training) pass(ctx context.Context, name string, model *Model, choose b
 				if model.PredictorType != binaryClassifier {
 					continue
 				}
-				if len(s.ranking) < limit && !settled {
-					s.ranking.add(out[0], y)
+				if s.ranking.n < limit && !settled {
+					s.ranking.add(out[0], y, 1)
 					continue
 				}
 				if !settled {
@@ -112,7 +112,7 @@ func (t *training) pass(ctx context.Context, name string, model *Model, choose b
 						return nil, err
 					}
 				}
-				s.counts.add(float64(out[0]) >= model.Threshold, y != 0)
+				s.counts.add(float64(out[0]) >= model.Threshold, y != 0, 1)
 			}
 		}
 	}
@@ -134,7 +134,7 @@ func (t *training) settle(ctx context.Context, s *scores, choose bool) error {
 	if s.model.PredictorType != binaryClassifier {
 		return nil
 	}
-	all, err := t.gather(ctx, s.ranking)
+	all, err := t.gather(ctx, &s.ranking)
 	if err != nil {
 		return err
 	}
@@ -153,7 +153,7 @@ func (t *training) settle(ctx context.Context, s *scores, choose bool) error {
 		}
 	}
 	s.counts = s.ranking.count(s.model.Threshold)
-	s.ranking = nil
+	s.ranking = ranking{}
 	return nil
 }
 

@@ -1,39 +1,8 @@
 package linearlearner
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
-// A ranking is scores with their labels, 0 or 1, as numbers that sort like the scores: the label is the lowest bit.
-type ranking []uint64
-
-// add appends a score.
-func (r *ranking) add(score, label float32) {
-	key := uint64(ordered(score)) << 1
-	if label != 0 {
-		key |= 1
-	}
-	*r = append(*r, key)
-}
-
-// ordered returns the bits of x as a number that grows with x.
-func ordered(x float32) uint32 {
-	bits := math.Float32bits(x)
-	if bits>>31 == 1 {
-		return ^bits
-	}
-	return bits | 1<<31
-}
-
-func unordered(bits uint32) float32 {
-	if bits>>31 == 1 {
-		return math.Float32frombits(bits &^ (1 << 31))
-	}
-	return math.Float32frombits(^bits)
-}
-
-// counts is how many rows of each label are predicted as each label.
+// counts is how many rows, or what weights of rows, of each label are predicted as each label.
 type counts struct{ tp, fp, tn, fn float64 }
 
 func (c counts) n() float64         { return c.tp + c.fp + c.tn + c.fn }
@@ -97,33 +66,21 @@ func (c criterion) value(k counts) float64 {
 // neutral is the threshold where nothing chooses another: half way between the labels.
 const neutral = 0.5
 
-// threshold sorts the ranking and returns the score that is the best cut by the criterion, the one nearest to neutral of several
-// that are equally good, and the criterion's value there. It is exact: every cut is looked at, that above all scores too.
-func (r ranking) threshold(c criterion) (cut, value float64) {
-	slices.Sort(r)
-	var k counts
-	for _, key := range r {
-		if key&1 == 1 {
-			k.fn++
-		} else {
-			k.tn++
-		}
-	}
-	if k.n() == 0 {
+// threshold returns the score that is the best cut by the criterion, the one nearest to neutral of several that are equally good,
+// and the criterion's value there. It is exact: every cut is looked at, that above all scores too.
+func (r *ranking) threshold(c criterion) (cut, value float64) {
+	all := r.count(math.NaN()) // which no score reaches
+	if all.n() == 0 {
 		return neutral, 0
 	}
-	highest := unordered(uint32(r[len(r)-1] >> 1))
-	cut, value = float64(math.Nextafter32(highest, float32(math.Inf(1)))), c.value(k)
-	for i := len(r) - 1; i >= 0; {
-		score := r[i] >> 1
-		for ; i >= 0 && r[i]>>1 == score; i-- {
-			if r[i]&1 == 1 {
-				k.tp, k.fn = k.tp+1, k.fn-1
-			} else {
-				k.fp, k.tn = k.fp+1, k.tn-1
-			}
+	k, first := all, true
+	for score, weights := range r.cuts() {
+		if first {
+			cut, value, first = float64(math.Nextafter32(score, float32(math.Inf(1)))), c.value(k), false
 		}
-		at, v := float64(unordered(uint32(score))), c.value(k)
+		k.fp, k.tp = k.fp+weights[0], k.tp+weights[1]
+		k.tn, k.fn = max(0, all.tn-k.fp), max(0, all.fn-k.tp)
+		at, v := float64(score), c.value(k)
 		if v > value || v == value && math.Abs(at-neutral) < math.Abs(cut-neutral) {
 			cut, value = at, v
 		}
@@ -132,42 +89,43 @@ func (r ranking) threshold(c criterion) (cut, value float64) {
 }
 
 // count returns the counts of a cut.
-func (r ranking) count(cut float64) (k counts) {
-	for _, key := range r {
-		k.add(float64(unordered(uint32(key>>1))) >= cut, key&1 == 1)
+func (r *ranking) count(cut float64) (k counts) {
+	for label, scores := range r.plain {
+		for _, block := range scores {
+			for _, key := range block {
+				k.add(float64(unordered(key)) >= cut, label == 1, 1)
+			}
+		}
+	}
+	for _, block := range r.weighted {
+		for _, key := range block {
+			score, label, weight := split(key)
+			k.add(float64(unordered(score)) >= cut, label == 1, weight)
+		}
 	}
 	return k
 }
 
-func (c *counts) add(predicted, label bool) {
+func (c *counts) add(predicted, label bool, weight float64) {
 	switch {
 	case predicted && label:
-		c.tp++
+		c.tp += weight
 	case predicted:
-		c.fp++
+		c.fp += weight
 	case label:
-		c.fn++
+		c.fn += weight
 	default:
-		c.tn++
+		c.tn += weight
 	}
 }
 
-// auc sorts the ranking and returns the area under the ROC curve: the share of pairs of both labels in which the row labelled 1
-// has the higher score, pairs of equal scores being half; NaN where one label is missing.
-func (r ranking) auc() float64 {
-	slices.Sort(r)
+// auc returns the area under the ROC curve: the share of pairs of both labels in which the row labelled 1 has the higher score,
+// pairs of equal scores being half; NaN where one label is missing.
+func (r *ranking) auc() float64 {
 	var positives, negatives, pairs float64
-	for i := 0; i < len(r); {
-		score := r[i] >> 1
-		var p, n float64
-		for ; i < len(r) && r[i]>>1 == score; i++ {
-			if r[i]&1 == 1 {
-				p++
-			} else {
-				n++
-			}
-		}
-		pairs += p * (negatives + n/2)
+	for _, weights := range r.cuts() {
+		n, p := weights[0], weights[1]
+		pairs += n * (positives + p/2)
 		positives, negatives = positives+p, negatives+n
 	}
 	return pairs / (positives * negatives)

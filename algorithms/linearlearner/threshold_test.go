@@ -26,7 +26,7 @@ func TestThresholdsAreTheBestOfAllCuts(t *testing.T) {
 		} {
 			var r ranking
 			for i := range n {
-				r.add(scores[i], labels[i])
+				r.add(scores[i], labels[i], 1)
 			}
 			cut, value := r.threshold(c)
 			k := count(scores, labels, cut)
@@ -50,9 +50,34 @@ func TestThresholdsAreTheBestOfAllCuts(t *testing.T) {
 
 func count(scores, labels []float32, cut float64) (k counts) {
 	for i, s := range scores {
-		k.add(float64(s) >= cut, labels[i] == 1)
+		k.add(float64(s) >= cut, labels[i] == 1, 1)
 	}
 	return k
+}
+
+// Scores come out from the highest down, each once, with the weights of its rows, from however many blocks.
+func TestRankingsAreInOrderAcrossBlocks(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 0))
+	for _, n := range []int{0, 1, blockLen, blockLen + 1, 7 * blockLen} {
+		var r ranking
+		want := map[float32][2]float64{}
+		for range n {
+			score, label, weight := float32(random.IntN(5000)-1000)/4000, random.IntN(2), []float32{1, 1, 1, 2, 0.5, 0}[random.IntN(6)]
+			r.add(score, float32(label), weight)
+			weights := want[score]
+			weights[label] += float64(weight)
+			want[score] = weights
+		}
+		require.Equal(t, n, r.n)
+		for range 2 { // the second time they are sorted
+			got, last := map[float32][2]float64{}, float32(math.Inf(1))
+			for score, weights := range r.cuts() {
+				require.Less(t, score, last)
+				got[score], last = weights, score
+			}
+			require.Equal(t, want, got)
+		}
+	}
 }
 
 func TestTheAreaUnderTheCurveIsTheShareOfPairs(t *testing.T) {
@@ -66,7 +91,7 @@ func TestTheAreaUnderTheCurveIsTheShareOfPairs(t *testing.T) {
 			if i < 2 {
 				labels[i] = float32(i)
 			}
-			r.add(scores[i], labels[i])
+			r.add(scores[i], labels[i], 1)
 		}
 		var pairs, right float64
 		for i := range n {
