@@ -7,15 +7,15 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
-
+	
 	"github.com/algospec/algospec/cluster"
 	"github.com/algospec/algospec/cluster/clustertest"
+	"github.com/algospec/algospec/internal/leaks"
 )
 
 func TestMain(m *testing.M) {
 	member() // does not return in a child; see processes_test.go
-	goleak.VerifyTestMain(m)
+	leaks.Main(m)
 }
 
 func TestLoopbackKeepsTheContract(t *testing.T) {

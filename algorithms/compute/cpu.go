@@ -165,10 +165,12 @@ func (m Matrix) check() {
 		}
 		last = at
 	}
+	highest := uint32(0) // of a negative one, too
 	for _, column := range s.Indices {
-		if uint(column) >= uint(s.Cols) {
-			panic(fmt.Sprintf("compute: column %d of %d", column, s.Cols))
-		}
+		highest = max(highest, uint32(column))
+	}
+	if len(s.Indices) > 0 && uint(highest) >= uint(s.Cols) {
+		panic(fmt.Sprintf("compute: column %d of %d", int32(highest), s.Cols))
 	}
 }
 

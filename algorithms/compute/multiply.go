@@ -165,8 +165,12 @@ func (m *product) a(s *scratch, i, rows, l, k int) (a []float32, aRow, aCol int)
 
 func (m *product) sparse() {
 	rows := m.x.Rows()
-	m.pieces = m.e.shares()
 	stored := m.x.S.Indptr[rows] - m.x.S.Indptr[0]
+	if m.c.Cols == 1 {
+		m.column(stored)
+		return
+	}
+	m.pieces = m.e.shares()
 	m.e.run((*sparseProduct)(m), m.pieces, sparseGain/4*float64(stored)*float64(m.c.Cols))
 }
 
@@ -190,7 +194,9 @@ func (t *sparseProduct) do(_ *scratch, piece int) {
 				to, from = int(j), i
 			}
 			b, c := m.b.Data[from*m.b.Stride:][:m.b.Cols], m.c.Data[to*m.c.Stride:][:m.b.Cols]
-			m.e.set.Axpy(whole, values[l], b, c)
+			if whole > 0 {
+				m.e.set.Axpy(whole, values[l], b, c)
+			}
 			for q := whole; q < len(b); q++ {
 				c[q] += values[l] * b[q]
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/algospec/algospec"
 	"github.com/algospec/algospec/algorithms"
+	"github.com/algospec/algospec/algorithms/compute"
 	"github.com/algospec/algospec/channel"
 	"github.com/algospec/algospec/hyperparams"
 )
@@ -23,6 +24,9 @@ const ModelFile = "model_algo-1"
 // Where the platform keeps checkpoints, snapshots of what has been learned are saved there, and a job that starts again
 // goes on from the last one: its model is the same, bit for bit. A job that is stopped saves the model of the records read so far.
 func Train(ctx context.Context, job *algospec.Job, p Params) error {
+	if _, err := compute.Select(""); err != nil { // which compute.Default would only log
+		return err
+	}
 	t := newTraining(job, p)
 	_, err := t.run(ctx)
 	return err

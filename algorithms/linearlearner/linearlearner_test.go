@@ -17,7 +17,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 	"gonum.org/v1/gonum/blas/blas32"
 
 	"github.com/algospec/algospec"
@@ -26,11 +25,12 @@ import (
 	"github.com/algospec/algospec/channel"
 	"github.com/algospec/algospec/cluster"
 	"github.com/algospec/algospec/hyperparams"
+	"github.com/algospec/algospec/internal/leaks"
 	"github.com/algospec/algospec/internal/testenv"
 	"github.com/algospec/algospec/recordio"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaks.Main(m) }
 
 // A table is rows with their labels first.
 type table [][]float32

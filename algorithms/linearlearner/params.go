@@ -65,7 +65,7 @@ type Params struct {
 	TargetPrecision           float64                     `default:"0.8" range:"(0,1)"`
 	FBeta                     float64                     `default:"1.0" range:"(0,)"`
 	AccuracyTopK              int                         `default:"3" range:"[1,)"`
-	NumCalibrationSamples     int                         `default:"10000000" range:"[1,)"`
+	NumCalibrationSamples     int                         `default:"10000000" range:"[1,)"` // of all hosts; 4 bytes each are kept
 
 	KVStore               string                 `hyperparameter:"_kvstore" default:"auto"`
 	NumGPUs               string                 `hyperparameter:"_num_gpus" default:"auto"`

@@ -104,7 +104,7 @@ func (t *training) pass(ctx context.Context, name string, model *Model, choose b
 				if model.PredictorType != binaryClassifier {
 					continue
 				}
-				if len(s.ranking) < limit && !settled {
+				if s.ranking.n < limit && !settled {
 					s.ranking.add(out[0], y, float32(weight))
 					continue
 				}
@@ -135,7 +135,7 @@ func (t *training) settle(ctx context.Context, s *scores, choose bool) error {
 	if s.model.PredictorType != binaryClassifier {
 		return nil
 	}
-	all, err := t.gather(ctx, s.ranking)
+	all, err := t.gather(ctx, &s.ranking)
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (t *training) settle(ctx context.Context, s *scores, choose bool) error {
 		}
 	}
 	s.counts = s.ranking.count(s.model.Threshold)
-	s.ranking = nil
+	s.ranking = ranking{}
 	return nil
 }
 

@@ -1,45 +1,6 @@
 package linearlearner
 
-import (
-	"math"
-	"slices"
-)
-
-// A ranking is scores with their labels, 0 or 1, and the weights of their rows, as numbers that sort like the scores: 32 bits of
-// the score, one of the label, and the 31 of a float32 that is not negative.
-type ranking []uint64
-
-const labelled = 1 << 31
-
-// add appends a score.
-func (r *ranking) add(score, label, weight float32) {
-	key := uint64(ordered(score))<<32 | uint64(math.Float32bits(weight))
-	if label != 0 {
-		key |= labelled
-	}
-	*r = append(*r, key)
-}
-
-// split returns what add has put together.
-func split(key uint64) (score float32, label bool, weight float64) {
-	return unordered(uint32(key >> 32)), key&labelled != 0, float64(math.Float32frombits(uint32(key) &^ labelled))
-}
-
-// ordered returns the bits of x as a number that grows with x.
-func ordered(x float32) uint32 {
-	bits := math.Float32bits(x)
-	if bits>>31 == 1 {
-		return ^bits
-	}
-	return bits | 1<<31
-}
-
-func unordered(bits uint32) float32 {
-	if bits>>31 == 1 {
-		return math.Float32frombits(bits &^ (1 << 31))
-	}
-	return math.Float32frombits(^bits)
-}
+import "math"
 
 // counts is how many rows, or what weights of rows, of each label are predicted as each label.
 type counts struct{ tp, fp, tn, fn float64 }
@@ -105,32 +66,21 @@ func (c criterion) value(k counts) float64 {
 // neutral is the threshold where nothing chooses another: half way between the labels.
 const neutral = 0.5
 
-// threshold sorts the ranking and returns the score that is the best cut by the criterion, the one nearest to neutral of several
-// that are equally good, and the criterion's value there. It is exact: every cut is looked at, that above all scores too.
-func (r ranking) threshold(c criterion) (cut, value float64) {
-	slices.Sort(r)
-	var k counts
-	for _, key := range r {
-		_, label, weight := split(key)
-		k.add(false, label, weight)
-	}
-	all := k
-	if k.n() == 0 {
+// threshold returns the score that is the best cut by the criterion, the one nearest to neutral of several that are equally good,
+// and the criterion's value there. It is exact: every cut is looked at, that above all scores too.
+func (r *ranking) threshold(c criterion) (cut, value float64) {
+	all := r.count(math.NaN()) // which no score reaches
+	if all.n() == 0 {
 		return neutral, 0
 	}
-	highest, _, _ := split(r[len(r)-1])
-	cut, value = float64(math.Nextafter32(highest, float32(math.Inf(1)))), c.value(k)
-	for i := len(r) - 1; i >= 0; {
-		score := r[i] >> 32
-		for ; i >= 0 && r[i]>>32 == score; i-- {
-			if _, label, weight := split(r[i]); label {
-				k.tp += weight
-			} else {
-				k.fp += weight
-			}
+	k, first := all, true
+	for score, weights := range r.cuts() {
+		if first {
+			cut, value, first = float64(math.Nextafter32(score, float32(math.Inf(1)))), c.value(k), false
 		}
-		k.fn, k.tn = max(0, all.fn-k.tp), max(0, all.tn-k.fp)
-		at, v := float64(unordered(uint32(score))), c.value(k)
+		k.fp, k.tp = k.fp+weights[0], k.tp+weights[1]
+		k.tn, k.fn = max(0, all.tn-k.fp), max(0, all.fn-k.tp)
+		at, v := float64(score), c.value(k)
 		if v > value || v == value && math.Abs(at-neutral) < math.Abs(cut-neutral) {
 			cut, value = at, v
 		}
@@ -139,10 +89,19 @@ func (r ranking) threshold(c criterion) (cut, value float64) {
 }
 
 // count returns the counts of a cut.
-func (r ranking) count(cut float64) (k counts) {
-	for _, key := range r {
-		score, label, weight := split(key)
-		k.add(float64(score) >= cut, label, weight)
+func (r *ranking) count(cut float64) (k counts) {
+	for label, scores := range r.plain {
+		for _, block := range scores {
+			for _, key := range block {
+				k.add(float64(unordered(key)) >= cut, label == 1, 1)
+			}
+		}
+	}
+	for _, block := range r.weighted {
+		for _, key := range block {
+			score, label, weight := split(key)
+			k.add(float64(unordered(score)) >= cut, label == 1, weight)
+		}
 	}
 	return k
 }
@@ -160,22 +119,13 @@ func (c *counts) add(predicted, label bool, weight float64) {
 	}
 }
 
-// auc sorts the ranking and returns the area under the ROC curve: the share of pairs of both labels in which the row labelled 1
-// has the higher score, pairs of equal scores being half; NaN where one label is missing.
-func (r ranking) auc() float64 {
-	slices.Sort(r)
+// auc returns the area under the ROC curve: the share of pairs of both labels in which the row labelled 1 has the higher score,
+// pairs of equal scores being half; NaN where one label is missing.
+func (r *ranking) auc() float64 {
 	var positives, negatives, pairs float64
-	for i := 0; i < len(r); {
-		score := r[i] >> 32
-		var p, n float64
-		for ; i < len(r) && r[i]>>32 == score; i++ {
-			if _, label, weight := split(r[i]); label {
-				p += weight
-			} else {
-				n += weight
-			}
-		}
-		pairs += p * (negatives + n/2)
+	for _, weights := range r.cuts() {
+		n, p := weights[0], weights[1]
+		pairs += n * (positives + p/2)
 		positives, negatives = positives+p, negatives+n
 	}
 	return pairs / (positives * negatives)

@@ -55,6 +55,31 @@ func count(scores, labels []float32, cut float64) (k counts) {
 	return k
 }
 
+// Scores come out from the highest down, each once, with the weights of its rows, from however many blocks.
+func TestRankingsAreInOrderAcrossBlocks(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 0))
+	for _, n := range []int{0, 1, blockLen, blockLen + 1, 7 * blockLen} {
+		var r ranking
+		want := map[float32][2]float64{}
+		for range n {
+			score, label, weight := float32(random.IntN(5000)-1000)/4000, random.IntN(2), []float32{1, 1, 1, 2, 0.5, 0}[random.IntN(6)]
+			r.add(score, float32(label), weight)
+			weights := want[score]
+			weights[label] += float64(weight)
+			want[score] = weights
+		}
+		require.Equal(t, n, r.n)
+		for range 2 { // the second time they are sorted
+			got, last := map[float32][2]float64{}, float32(math.Inf(1))
+			for score, weights := range r.cuts() {
+				require.Less(t, score, last)
+				got[score], last = weights, score
+			}
+			require.Equal(t, want, got)
+		}
+	}
+}
+
 func TestTheAreaUnderTheCurveIsTheShareOfPairs(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 0))
 	for range 100 {

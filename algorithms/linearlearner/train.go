@@ -29,6 +29,9 @@ const ModelFile = "model_algo-1"
 // Where the platform keeps checkpoints, a job that starts again goes on from the newest snapshot, and its model is the same, bit for
 // bit. A job that is stopped saves the best model so far.
 func Train(ctx context.Context, job *algospec.Job, p Params) error {
+	if _, err := compute.Select(""); err != nil { // which compute.Default would only log
+		return err
+	}
 	_, err := train(ctx, job, p)
 	return err
 }

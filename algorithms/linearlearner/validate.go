@@ -10,6 +10,7 @@ import (
 	"github.com/algospec/algospec/algorithms/compute"
 	"github.com/algospec/algospec/channel"
 	"github.com/algospec/algospec/checkpoint"
+	"github.com/algospec/algospec/cluster"
 )
 
 // A validation is what all models are worth on the channel validation.
@@ -97,7 +98,7 @@ func (t *training) readValidation(ctx context.Context, channel *channel.Channel,
 			row := z.Data[i*z.Stride:][:z.Cols]
 			weight := t.weightOf(i)
 			t.addLosses(totals, row, float64(y), weight, loss, parameter)
-			if rankings != nil && len(rankings[0]) < limit {
+			if rankings != nil && rankings[0].n < limit {
 				for m, v := range row {
 					rankings[m].add(t.binaryScore(float64(v)), y, float32(weight))
 				}
@@ -155,7 +156,7 @@ func (t *training) binaryScore(z float64) float32 {
 func (t *training) rank(ctx context.Context, v *validation, rankings []ranking) error {
 	v.values = make([]float64, len(rankings))
 	for m := range rankings {
-		all, err := t.gather(ctx, rankings[m])
+		all, err := t.gather(ctx, &rankings[m])
 		if err != nil {
 			return err
 		}
@@ -167,20 +168,38 @@ func (t *training) rank(ctx context.Context, v *validation, rankings []ranking) 
 }
 
 // gather returns the scores of all hosts on the leader.
-func (t *training) gather(ctx context.Context, r ranking) (ranking, error) {
+func (t *training) gather(ctx context.Context, r *ranking) (*ranking, error) {
 	if t.job.Cluster.Size() == 1 {
 		return r, nil
 	}
-	message := make([]byte, 0, 8*len(r))
-	for _, key := range r {
-		message = binary.LittleEndian.AppendUint64(message, key)
-	}
-	parts, err := t.job.Cluster.Gather(ctx, message)
-	var all ranking
-	for _, part := range parts {
-		for ; len(part) >= 8; part = part[8:] {
-			all = append(all, binary.LittleEndian.Uint64(part))
+	all := new(ranking)
+	for label := range r.plain {
+		if err := gatherBlocks(ctx, &t.job.Cluster, r.plain[label], &all.plain[label]); err != nil {
+			return nil, err
 		}
 	}
-	return all, err
+	return all, gatherBlocks(ctx, &t.job.Cluster, r.weighted, &all.weighted)
+}
+
+// gatherBlocks adds the numbers of all hosts to all, on the leader.
+func gatherBlocks[T uint32 | uint64](ctx context.Context, hosts *cluster.Cluster, own blocks[T], all *blocks[T]) (err error) {
+	var message []byte
+	for _, block := range own {
+		if message, err = binary.Append(message, binary.LittleEndian, block); err != nil {
+			return err
+		}
+	}
+	parts, err := hosts.Gather(ctx, message)
+	size := binary.Size(T(0))
+	for _, part := range parts {
+		for len(part) >= size {
+			block := make([]T, min(blockLen, len(part)/size))
+			n, err := binary.Decode(part, binary.LittleEndian, block)
+			if err != nil {
+				return err
+			}
+			*all, part = append(*all, block), part[n:]
+		}
+	}
+	return err
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/algospec/algospec"
 	"github.com/algospec/algospec/algorithms"
+	"github.com/algospec/algospec/algorithms/compute"
 	"github.com/algospec/algospec/hyperparams"
 )
 
@@ -25,6 +26,9 @@ const ModelFile = "model_algo-1"
 // goes on from there: its model is the same, bit for bit. A job that is stopped saves the model of the
 // records read so far.
 func Train(ctx context.Context, job *algospec.Job, p Params) error {
+	if _, err := compute.Select(""); err != nil { // which compute.Default would only log
+		return err
+	}
 	t := &training{job: job, p: p, began: time.Now(), learned: NewLearner(p)}
 	t.report = algorithms.NewReport(job, "PCA", hyperparams.Defaults[Params]())
 	t.report.Infof("Create Store: local")

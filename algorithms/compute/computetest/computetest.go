@@ -22,6 +22,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -581,6 +582,9 @@ func results(e compute.Engine, x compute.Matrix, c, b blas32.General) []any {
 	forward, backward := general(n, b.Cols, make([]float32, n*b.Cols)), general(d, b.Cols, make([]float32, d*b.Cols))
 	e.Multiply(false, x, b, forward)
 	e.Multiply(true, x, forward, backward)
+	column, rows := general(d, 1, slices.Clone(b.Data[:d])), general(n, 1, make([]float32, n))
+	e.Multiply(false, x, column, rows)
+	e.Multiply(true, x, rows, column)
 	state, linearLosses := linearResults(e, x)
-	return []any{state, linearLosses, sum, outer, near, distance, sums, sumsOf, loss, all.Data, forward.Data, backward.Data}
+	return []any{state, linearLosses, sum, outer, near, distance, sums, sumsOf, loss, all.Data, forward.Data, backward.Data, rows.Data, column.Data}
 }

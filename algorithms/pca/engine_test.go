@@ -1,0 +1,20 @@
+package pca_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/algospec/algospec"
+	"github.com/algospec/algospec/algorithms/compute"
+	"github.com/algospec/algospec/algorithms/pca"
+)
+
+func TestAnUnknownEngineIsTheUsersMistake(t *testing.T) {
+	t.Setenv(compute.Variable, "avx1024")
+	err := pca.Train(t.Context(), &algospec.Job{}, pca.Params{})
+	require.ErrorContains(t, err, `environment variable ALGOSPEC_COMPUTE: "avx1024": no engine`)
+	var client interface{ ClientError() bool }
+	require.True(t, errors.As(err, &client) && client.ClientError())
+}
