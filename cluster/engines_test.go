@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	
+
 	"github.com/algospec/algospec/cluster"
 	"github.com/algospec/algospec/cluster/clustertest"
 	"github.com/algospec/algospec/internal/leaks"

@@ -25,7 +25,7 @@ type Run struct {
 	File string `arg:"" optional:"" name:"job.json" help:"A request of CreateTrainingJob, as the AWS CLI takes it with --cli-input-json; - is stdin. Flags go before what it says."`
 
 	Name           string            `placeholder:"NAME" help:"The job's name (made of the algorithm's and the time)."`
-	Image          string            `placeholder:"IMAGE" help:"TrainingImage: pca, or that of a registry."`
+	Image          string            `placeholder:"IMAGE" help:"TrainingImage: pca, kmeans or linear-learner, or that of a registry."`
 	Command        string            `placeholder:"WORDS" help:"Instead of an image, a program and its arguments, divided by spaces. Files here are found."`
 	Channel        []string          `short:"c" sep:"none" placeholder:"NAME=DATA" help:"A channel: s3://bucket/prefix, or a file or directory here. Can be given several times."`
 	Hyperparameter map[string]string `short:"p" mapsep:"none" placeholder:"NAME=VALUE" help:"A hyperparameter. Can be given several times."`
