@@ -19,6 +19,9 @@ func MaxRSS(usage *syscall.Rusage) int64 {
 
 // Self returns the peak memory of this process in bytes, 0 where the system does not tell.
 func Self() int64 {
+	if peak := ownPeak(); peak > 0 {
+		return peak
+	}
 	var usage syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &usage) != nil {
 		return 0
