@@ -102,8 +102,15 @@ func (m *mesh) follow(ctx context.Context) error {
 // listenBeside listens where a connection to the leader comes from: there the others can reach this host as
 // well. The port is that of the leader where it is free; on a loopback interface many hosts may share an address.
 func (m *mesh) listenBeside(ctx context.Context, conn net.Conn) (net.Listener, error) {
-	if m.opts.Addresses[m.hosts[m.rank]] != "" {
-		return listening.Listen(ctx, "tcp", m.opts.address(m.hosts[m.rank]))
+	if own := m.opts.Addresses[m.hosts[m.rank]]; own != "" {
+		listener, err := listening.Listen(ctx, "tcp", m.opts.address(m.hosts[m.rank]))
+		if err == nil {
+			return listener, nil
+		}
+		if _, _, noPort := net.SplitHostPort(own); noPort == nil {
+			return nil, err
+		}
+		return listening.Listen(ctx, "tcp", net.JoinHostPort(own, "0")) // hosts share the address
 	}
 	local := *conn.LocalAddr().(*net.TCPAddr)
 	local.Port = m.opts.Port

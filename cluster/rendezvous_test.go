@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -223,4 +224,22 @@ func TestCloseEndsTheWaitForHosts(t *testing.T) {
 		require.EqualError(t, <-result, "cluster: closed")
 		require.EqualError(t, c.Barrier(t.Context()), "cluster: closed")
 	}
+}
+
+// Processes of one machine may all have its address: the leader has the port, and the others take free ones.
+func TestHostsMayShareAnAddress(t *testing.T) {
+	opts := patientOptions()
+	address, port, err := net.SplitHostPort(freeAddress(t))
+	require.NoError(t, err)
+	opts.Addresses = map[string]string{"algo-1": address, "algo-2": address, "algo-3": address}
+	opts.Port, err = strconv.Atoi(port)
+	require.NoError(t, err)
+	var all sync.WaitGroup
+	errs := make([]error, 3)
+	for rank := range errs {
+		c := host(t, rank, 3, opts)
+		all.Go(func() { errs[rank] = c.Barrier(t.Context()) })
+	}
+	all.Wait()
+	require.NoError(t, errors.Join(errs...))
 }
