@@ -148,7 +148,19 @@ func abortOf(err error) abort {
 		a = abort{lost.Host, lost.Err.Error()}
 	}
 	a.Lost, a.Reason = clip(a.Lost), clip(a.Reason)
+	if a.Reason == "" { // an author's error may have no text
+		a.Reason = "an error without a text"
+	}
 	return a
+}
+
+// parseAbort reads an abort, which always has a reason.
+func parseAbort(payload []byte) (abort, error) {
+	a, err := parseText[abort](payload)
+	if err == nil && a.Reason == "" {
+		err = errBadFrame
+	}
+	return a, err
 }
 
 // abortFrame returns the frame that tells err to others.

@@ -69,6 +69,7 @@ func FuzzFrames(f *testing.F) {
 	f.Add(called.head(0))
 	f.Add(appendFrame(append([]byte(nil), bye...), kindData, make([]byte, 16)))
 	f.Add(abortFrame(&LostError{"algo-2", errEnded}))
+	f.Add(textFrame(kindAbort, abort{}))
 	f.Add([]byte{byte(kindData), 0xff, 0xff, 0xff, 0xff})
 	f.Add(append(roomFrame(1), roomFrame(1<<31)...))
 	f.Fuzz(func(t *testing.T, stream []byte) {
@@ -127,6 +128,7 @@ func TestAHostThatSpeaksNonsenseIsLost(t *testing.T) {
 		"a short piece":         {append(called, appendFrame(nil, kindData, make([]byte, 24))...), "it sent a piece of another length than was due"},
 		"a call that is none":   {append(appendHeader(nil, kindCall, 3), 1, 2, 3), "it sent a call that is none"},
 		"more room than due":    {roomFrame(window + 1), "it has used more than it was sent"},
+		"an abort for nothing":  {textFrame(kindAbort, abort{}), "it sent what is no message of ours"},
 	} {
 		for to := range 2 { // the leader, or another one, which asks the leader
 			t.Run(fmt.Sprintf("%s, to rank %d", name, to), func(t *testing.T) {

@@ -110,13 +110,13 @@ func (l *link) sort(f frame) error {
 	case kindRoom:
 		return l.widen(f.payload)
 	case kindReport:
-		a, err := parseText[abort](f.payload)
+		a, err := parseAbort(f.payload)
 		if err != nil || l.heed == nil {
 			return errBadFrame
 		}
 		return l.heed(a)
 	case kindAbort:
-		a, err := parseText[abort](f.payload)
+		a, err := parseAbort(f.payload)
 		if err != nil {
 			return err
 		}
