@@ -25,13 +25,7 @@ type File interface {
 type OS struct{}
 
 // Create makes a file that everybody may read.
-func (OS) Create(path string) (File, error) {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
-	if err != nil {
-		return nil, err // not a nil *os.File, which would be a File
-	}
-	return file, nil
-}
+func (OS) Create(path string) (File, error) { return create(path) }
 
 // Rename calls os.Rename.
 func (OS) Rename(from, to string) error { return os.Rename(from, to) }
