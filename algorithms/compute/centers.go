@@ -46,13 +46,15 @@ type centers struct {
 
 	// Of the call that is under way:
 	x          Matrix
-	first      int // row that piece 0 begins with
-	end        int
+	end        int // rows
 	near       []int32
 	distance32 []float32
 	distance64 []float64
 	weight     []float32
 	sums       []float64
+	weights    []float64
+	loss       float64
+	rounds     phases
 	pieces     int
 	columns    int // that a piece adds up, or 0 where it is of centers
 	dst        blas32.General
@@ -159,7 +161,7 @@ func (p *centers) begin(x Matrix) {
 
 func (p *centers) finish() {
 	p.x, p.near, p.distance32, p.distance64 = Matrix{}, nil, nil, nil
-	p.weight, p.sums, p.dst = nil, nil, blas32.General{}
+	p.weight, p.sums, p.weights, p.dst = nil, nil, nil, blas32.General{}
 }
 
 // work returns how many multiplications the scores of so many rows take.
@@ -176,7 +178,7 @@ func (p *centers) Assign(x Matrix, nearest []int32, distance []float32) {
 	if nearest != nil && len(nearest) < rows || distance != nil && len(distance) < rows {
 		panic(fmt.Sprintf("compute: %d and %d results for %d rows", len(nearest), len(distance), rows))
 	}
-	p.first, p.end, p.near, p.distance32 = 0, rows, nearest, distance
+	p.end, p.near, p.distance32 = rows, nearest, distance
 	if rows > 0 {
 		p.e.run((*assignTask)(p), (rows+tileRows-1)/tileRows, p.work(rows))
 	}
@@ -245,10 +247,7 @@ func (t *laneSumTask) do(s *scratch, piece int) {
 	for first := p.end * piece / p.pieces; first < end; first += tileRows {
 		p.scores(s, first, min(first+tileRows, end), func(row int, scores []float32, norm float64) {
 			j, d := p.nearest(s, row, scores, norm)
-			w := 1.0
-			if p.weight != nil {
-				w = float64(p.weight[row])
-			}
+			w := p.weightOf(row)
 			l.weights[j] += w
 			l.loss += w * d
 			p.add(l.sums[j*p.d:][:p.d], row, 0, w)
@@ -270,78 +269,94 @@ func (p *centers) add(sum []float64, row, from int, w float64) {
 
 // sumInRounds assigns rows while they are in a cache, and adds them up then, each center's sum, or some columns of it, by one worker.
 func (p *centers) sumInRounds(sums, weights []float64) (loss float64) {
-	rows, weight := p.x.Rows(), p.weight
-	workers := p.e.workers()
+	rows, workers := p.x.Rows(), p.e.workers()
 	round := tileRows
 	if workers > 1 {
 		round = up(max(roundBytes/(4*max(p.d, 1)), 8*tileRows*workers), tileRows)
 	}
-	round = min(round, up(rows, tileRows))
+	round = min(round, up(max(rows, 1), tileRows))
 	p.scratchNear, p.distances = slices.Grow(p.scratchNear[:0], round)[:round], slices.Grow(p.distances[:0], round)[:round]
-	p.near, p.distance64, p.sums = p.scratchNear, p.distances, sums
+	p.near, p.distance64, p.sums, p.weights, p.loss = p.scratchNear, p.distances, sums, weights, 0
 	p.pieces, p.columns = p.e.shares(), 0
 	if workers > 1 && p.x.S == nil && p.d >= 2*tileRows*workers {
 		p.columns = up((p.d+2*workers-1)/(2*workers), p.set.Lanes32)
 		p.pieces = (p.d + p.columns - 1) / p.columns
 	}
-	for p.first = 0; p.first < rows; p.first += round {
-		p.end = min(p.first+round, rows)
-		n := p.end - p.first
-		p.e.run((*assignTask)(p), (n+tileRows-1)/tileRows, p.work(n))
-		p.e.run((*sumTask)(p), p.pieces, float64(n)*float64(p.d)*float64(2*p.set.Lanes32))
-		for i := range n {
-			w := 1.0
-			if weight != nil {
-				w = float64(weight[p.first+i])
-			}
-			loss += w * p.distances[i]
-			weights[p.near[i]] += w
-		}
-	}
+	p.rounds = phases{(round + tileRows - 1) / tileRows, p.pieces + 1}
+	pieces := (rows + round - 1) / round * (p.rounds.first + p.rounds.second)
+	p.e.runPhases((*roundsTask)(p), p.rounds, pieces, p.work(rows)+float64(rows)*float64(p.d)*float64(2*p.set.Lanes32))
 	p.finish()
-	return loss
+	return p.loss
 }
 
-// A sumTask adds rows to the sums of their nearest centers: a piece is a strip of the columns, or every so manyth center.
-type sumTask centers
+// A roundsTask assigns rows and adds them to the sums of their nearest centers, round by round: first a piece is tileRows rows;
+// then it is a strip of the columns, or every so manyth center, and the last one is the weights and the loss.
+type roundsTask centers
 
-func (t *sumTask) do(_ *scratch, piece int) {
+func (t *roundsTask) do(s *scratch, piece int) {
 	p := (*centers)(t)
+	round, piece := piece/(p.rounds.first+p.rounds.second), piece%(p.rounds.first+p.rounds.second)
+	first := round * len(p.near)
+	rows := min(len(p.near), p.x.Rows()-first)
+	switch part := piece - p.rounds.first; {
+	case part < 0:
+		(*assignTask)(p).rows(s, first, first+piece*tileRows, min(first+(piece+1)*tileRows, first+rows))
+	case part < p.pieces:
+		p.sum(part, first, rows)
+	default:
+		for i, j := range p.near[:rows] {
+			w := p.weightOf(first + i)
+			p.loss += w * p.distances[i]
+			p.weights[j] += w
+		}
+	}
+}
+
+// sum adds the rows of a round to a part of the sums.
+func (p *centers) sum(part, first, rows int) {
 	from, to := 0, p.d
 	if p.columns > 0 {
-		from = piece * p.columns
+		from = part * p.columns
 		to = min(from+p.columns, p.d)
 	}
-	for i := range p.end - p.first {
+	for i := range rows {
 		j := int(p.near[i])
-		if p.columns == 0 && p.pieces > 1 && j&(p.pieces-1) != piece {
+		if p.columns == 0 && p.pieces > 1 && j&(p.pieces-1) != part {
 			continue
 		}
-		w := 1.0
-		if p.weight != nil {
-			w = float64(p.weight[p.first+i])
-		}
 		sum := p.sums[j*p.d:][:p.d]
-		p.add(sum[from:to], p.first+i, from, w)
+		p.add(sum[from:to], first+i, from, p.weightOf(first+i))
 	}
+}
+
+func (p *centers) weightOf(row int) float64 {
+	if p.weight == nil {
+		return 1
+	}
+	return float64(p.weight[row])
 }
 
 // An assignTask assigns rows: a piece is tileRows of them.
 type assignTask centers
 
 func (t *assignTask) do(s *scratch, piece int) {
+	first := piece * tileRows
+	t.rows(s, 0, first, min(first+tileRows, t.end))
+}
+
+// rows assigns rows from first to end. The results begin with those of the row base.
+func (t *assignTask) rows(s *scratch, base, first, end int) {
 	p := (*centers)(t)
-	first := p.first + piece*tileRows
-	p.scores(s, first, min(first+tileRows, p.end), func(row int, scores []float32, norm float64) {
+	p.scores(s, first, end, func(row int, scores []float32, norm float64) {
 		j, d := p.nearest(s, row, scores, norm)
 		if p.near != nil {
-			p.near[row-p.first] = int32(j)
+			p.near[row-base] = int32(j)
 		}
 		if p.distance32 != nil {
-			p.distance32[row-p.first] = float32(d)
+			p.distance32[row-base] = float32(d)
 		}
 		if p.distance64 != nil {
-			p.distance64[row-p.first] = d
+			p.distance64[row-base] = d
 		}
 	})
 }
@@ -483,7 +498,7 @@ func (p *centers) Distances(x Matrix, dst blas32.General) {
 		panic(fmt.Sprintf("compute: the distances of %d rows and %d centers into %d×%d", x.Rows(), p.k, dst.Rows, dst.Cols))
 	}
 	checkDense("distances", dst)
-	p.dst, p.first, p.end = dst, 0, x.Rows()
+	p.dst, p.end = dst, x.Rows()
 	if p.end > 0 {
 		p.e.run((*distancesTask)(p), (p.end+tileRows-1)/tileRows, p.work(p.end))
 	}
@@ -502,7 +517,7 @@ func (t *distancesTask) do(s *scratch, piece int) {
 	if p.x.S != nil {
 		sc = &p.sparse
 	}
-	first := p.first + piece*tileRows
+	first := piece * tileRows
 	p.scores(s, first, min(first+tileRows, p.end), func(row int, scores []float32, norm float64) {
 		square := norm * norm
 		usable := sc.finite && square < largest

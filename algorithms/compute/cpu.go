@@ -141,11 +141,16 @@ const serial = 1 << 18
 
 // run does the pieces of a task that multiplies as often as given.
 func (e *cpu) run(t task, pieces int, multiplications float64) {
+	e.runPhases(t, phases{}, pieces, multiplications)
+}
+
+// runPhases does the pieces of a task in phases.
+func (e *cpu) runPhases(t task, in phases, pieces int, multiplications float64) {
 	workers := 1
 	if multiplications > serial {
 		workers = min(e.workers(), pieces)
 	}
-	e.team.run(t, pieces, workers)
+	e.team.run(t, in, pieces, workers)
 }
 
 // check panics where the matrix is not what it says: the kernels in assembly rely on it.

@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 	"unsafe"
 )
 
@@ -32,22 +33,38 @@ func newTeams() *teams {
 	return t
 }
 
+// phases is work that alternates: so many pieces of one kind, then so many of another, which begin when those before
+// are done, and so on. Piece by piece, as a task.
+type phases struct{ first, second int }
+
+// begin returns the piece that the phase of a piece begins with.
+func (p phases) begin(piece int) int {
+	within := piece % (p.first + p.second)
+	if within < p.first {
+		return piece - within
+	}
+	return piece - within + p.first
+}
+
 // A team does one task. The caller is one of it.
 type team struct {
 	all    *teams
 	task   task
+	phases phases // without pieces where the task has none
 	pieces int64
 	next   atomic.Int64
+	ended  atomic.Int64 // pieces
 	done   sync.WaitGroup
 	help   func() // helper, as a value that is made once
 }
 
 // run does all pieces of a task with the given number of workers, or fewer where other calls have
 // helpers: together they never have more than processors.
-func (t *teams) run(job task, pieces, workers int) {
+func (t *teams) run(job task, in phases, pieces, workers int) {
 	m := t.free.Get().(*team)
-	m.task, m.pieces = job, int64(pieces)
+	m.task, m.phases, m.pieces = job, in, int64(pieces)
 	m.next.Store(0)
+	m.ended.Store(0)
 	for range workers - 1 {
 		if t.helpers.Add(1) >= int64(runtime.GOMAXPROCS(0)) {
 			t.helpers.Add(-1)
@@ -71,9 +88,26 @@ func (m *team) helper() {
 func (m *team) work() {
 	s := m.all.scratch.Get().(*scratch)
 	for i := m.next.Add(1) - 1; i < m.pieces; i = m.next.Add(1) - 1 {
+		if m.phases != (phases{}) {
+			m.await(int64(m.phases.begin(int(i))))
+		}
 		m.task.do(s, int(i))
+		m.ended.Add(1)
 	}
 	m.all.scratch.Put(s)
+}
+
+// await waits until so many pieces are done: as pieces are taken in order, all before that one. Others do the last of
+// them now, which takes no longer than a piece, unless they have no processor.
+func (m *team) await(pieces int64) {
+	const awake = 1000 // turns, some 100 µs
+	for turn := 0; m.ended.Load() < pieces; turn++ {
+		if turn < awake {
+			runtime.Gosched()
+		} else {
+			time.Sleep(20 * time.Microsecond)
+		}
+	}
 }
 
 // scratch is the memory of a worker, kept from call to call. What is in it is anything.
