@@ -53,8 +53,7 @@ type gram struct {
 
 	// Of the call to Add that is under way:
 	x        Matrix
-	next     block // to be packed
-	current  block // to be multiplied
+	turn     phases
 	products float64
 }
 
@@ -181,23 +180,19 @@ func (g *gram) addTiles(rows int) {
 		}
 		aligned(&b.sum, n*g.panels*g.width)
 	}
-	for first, i := 0, 0; first < rows+runs*g.run; first, i = first+runs*g.run, 1-i {
-		g.current = g.next
-		g.next = g.packed[i]
-		g.next.first, g.next.rows = min(first, rows), min(runs*g.run, max(rows-first, 0))
-		pieces := (g.next.rows + g.run - 1) / g.run
-		if g.current.rows > 0 {
-			pieces += len(g.strips)
-		}
-		clear(g.next.sum)
-		g.e.run((*tileTask)(g), pieces, float64(g.d)*(float64(g.current.rows)*float64(g.d)/2+packing*float64(g.next.rows)))
-		for run := range (g.next.rows + g.run - 1) / g.run {
-			for j, v := range g.next.sum[run*g.panels*g.width:][:g.panels*g.width] {
-				to.sum[j] += v
-			}
-		}
+	blocks := (rows + runs*g.run - 1) / (runs * g.run)
+	g.turn = phases{first: runs + len(g.strips) + 1}
+	g.e.runPhases((*tileTask)(g), g.turn, (blocks+1)*g.turn.first, g.products+packing*float64(rows)*float64(g.d))
+}
+
+// block returns the rows that are packed in a turn, none before the first and after the last.
+func (g *gram) block(turn int) block {
+	b, rows, size := g.packed[turn&1], g.x.Rows(), g.runs()*g.run
+	if turn >= 0 {
+		b.first = min(turn*size, rows)
+		b.rows = min(size, rows-b.first)
 	}
-	g.current, g.next = block{}, block{}
+	return b
 }
 
 // runs returns how many runs a block has.
@@ -209,15 +204,28 @@ func (g *gram) runs() int {
 	return max(1, blockBytes/(bytes*g.run*g.panels*g.width))
 }
 
-// A tileTask packs the runs of the next block and multiplies the strips of the current one.
+// A tileTask packs the runs of a block, multiplies the strips of the one before, and adds that one's rows up: the pieces of a turn.
 type tileTask gram
 
 func (t *tileTask) do(s *scratch, piece int) {
 	g := (*gram)(t)
-	if runs := (g.next.rows + g.run - 1) / g.run; piece < runs {
-		g.pack(s, &g.next, piece)
-	} else {
-		g.multiply(s, &g.current, piece-runs, g.lane[0].outer)
+	turn, piece := piece/g.turn.first, piece%g.turn.first
+	next, current := g.block(turn), g.block(turn-1)
+	runs := g.turn.first - 1 - len(g.strips)
+	switch strip := piece - runs; {
+	case piece < runs:
+		if piece*g.run < next.rows {
+			clear(next.sum[piece*g.panels*g.width:][:g.panels*g.width])
+			g.pack(s, &next, piece)
+		}
+	case strip < len(g.strips):
+		g.multiply(s, &current, strip, g.lane[0].outer)
+	default:
+		for run := range (current.rows + g.run - 1) / g.run {
+			for j, v := range current.sum[run*g.panels*g.width:][:g.panels*g.width] {
+				g.lane[0].sum[j] += v
+			}
+		}
 	}
 }
 
