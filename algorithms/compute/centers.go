@@ -38,13 +38,14 @@ type centers struct {
 	c    []float32 // k×d, as they are
 
 	dense, sparse scorer
-	norms         []float64 // ‖c‖², for the distances of sparse rows
 
+	total       []float64 // of the centers
 	scratchNear []int32
 	distances   []float64
 	lane        []lane
 
 	// Of the call that is under way:
+	making     *scorer
 	x          Matrix
 	end        int // rows
 	near       []int32
@@ -66,8 +67,10 @@ type scorer struct {
 	panels int
 	b      []float32 // panels of −2c, d rows each
 	norms  []float32 // ‖c‖², and +Inf for the columns that pad the last panel
-	norm   float64   // of the largest
 	finite bool
+
+	squares []float64 // ‖c‖²
+	norm    float64   // of the largest
 }
 
 func (e *cpu) NewCenters(c blas32.General) Centers {
@@ -80,13 +83,8 @@ func (p *centers) Set(c blas32.General) {
 	checkDense("centers", c)
 	p.k, p.d = c.Rows, c.Cols
 	p.c = slices.Grow(p.c[:0], p.k*p.d)[:p.k*p.d]
-	p.norms = slices.Grow(p.norms[:0], p.k)[:p.k]
 	for j := range p.k {
 		copy(p.c[j*p.d:][:p.d], c.Data[j*c.Stride:])
-		p.norms[j] = 0
-		for _, v := range p.c[j*p.d:][:p.d] {
-			p.norms[j] += float64(v) * float64(v)
-		}
 	}
 	p.dense.panels, p.sparse.panels = 0, 0
 }
@@ -101,43 +99,69 @@ func (p *centers) scorer(x Matrix) *scorer {
 		return s
 	}
 	if x.S == nil {
-		s.pilot = slices.Grow(s.pilot[:0], p.d)[:p.d]
-		for l := range s.pilot {
-			sum := 0.0
-			for j := range p.k {
-				sum += float64(p.c[j*p.d+l])
-			}
-			s.pilot[l] = float32(sum / float64(p.k))
-		}
+		s.pilot = p.mean(s.pilot)
 	}
 	w := p.set.Lanes32
 	s.panels = (p.k + w - 1) / w
-	b := aligned(&s.b, s.panels*w*p.d)
-	clear(b)
+	aligned(&s.b, s.panels*w*p.d)
+	s.squares = slices.Grow(s.squares[:0], s.panels*w)[:s.panels*w]
 	s.norms = slices.Grow(s.norms[:0], s.panels*w)[:s.panels*w]
+	p.making = s
+	p.e.run((*panelTask)(p), s.panels, 4*float64(p.k)*float64(p.d))
 	most := 0.0
-	for j := range s.norms {
-		if j >= p.k {
-			s.norms[j] = float32(math.Inf(1))
-			continue
-		}
-		square, panel, w := 0.0, b[j/w*w*p.d+j%w:], w
-		if x.S == nil && p.e.blas != nil {
-			panel, w = b[j*p.d:], 1 // row by row
-		}
-		for l, v := range p.c[j*p.d:][:p.d] {
-			if s.pilot != nil {
-				v -= s.pilot[l]
-			}
-			panel[l*w] = -2 * v
-			square += float64(v) * float64(v)
-		}
-		s.norms[j] = float32(square)
+	for _, square := range s.squares[:p.k] {
 		most = max(most, square) // NaN stays
 	}
 	s.norm = math.Sqrt(most)
 	s.finite = most < largest
 	return s
+}
+
+// mean returns the mean of the centers, in the memory of dst.
+func (p *centers) mean(dst []float32) []float32 {
+	p.total = slices.Grow(p.total[:0], p.d)[:p.d]
+	sums := p.total
+	clear(sums)
+	for j := range p.k {
+		for l, v := range p.c[j*p.d:][:p.d] {
+			sums[l] += float64(v)
+		}
+	}
+	dst = slices.Grow(dst[:0], p.d)[:p.d]
+	for l, sum := range sums {
+		dst[l] = float32(sum / float64(p.k))
+	}
+	return dst
+}
+
+// A panelTask makes the panels of a scorer: a piece is a panel.
+type panelTask centers
+
+func (t *panelTask) do(_ *scratch, panel int) {
+	p := (*centers)(t)
+	s, w := p.making, p.set.Lanes32
+	first, size := panel*w, w*p.d
+	b := s.b[first*p.d:][:size]
+	step, next := w, 1 // from a column to the next, and from a center
+	if s == &p.dense && p.e.blas != nil {
+		step, next = 1, p.d // row by row
+	}
+	clear(b)
+	for j := range w {
+		s.squares[first+j], s.norms[first+j] = 0, float32(math.Inf(1))
+	}
+	for j := range min(w, p.k-first) {
+		square, at := 0.0, j*next
+		for l, v := range p.c[(first+j)*p.d:][:p.d] {
+			if s.pilot != nil {
+				v -= s.pilot[l]
+			}
+			b[at] = -2 * v
+			at += step
+			square += float64(v) * float64(v)
+		}
+		s.squares[first+j], s.norms[first+j] = square, float32(square)
+	}
 }
 
 // slack returns twice by how much the scores of a row of the given norm may be wrong: products and sums round d+2 times,
@@ -464,7 +488,7 @@ func (p *centers) exact(s *scratch, row, j int) float64 {
 		return squared(p.x.X.Data[row*p.x.X.Stride:][:p.d], c)
 	}
 	// Σ(x−c)² over what is stored, and Σc² over the rest.
-	square, scale := p.norms[j], p.norms[j]
+	square, scale := p.sparse.squares[j], p.sparse.squares[j]
 	columns, values := p.x.S.Row(row)
 	for l, column := range columns {
 		v := float64(values[l])

@@ -19,7 +19,7 @@ import (
 // both meet the same machine, and each goes first as often as the other in an even number of turns. It reports what
 // they cost of the throughput by the clock and by the processor's time, which knows less of other processes.
 func BenchmarkSnapshots(b *testing.B) {
-	const d, k, epochs = 3125, 4000, 32
+	const d, k, epochs = 3125, 4000, 44
 	rows := make(table, k)
 	for i := range rows {
 		rows[i] = make([]float32, d)
@@ -28,7 +28,7 @@ func BenchmarkSnapshots(b *testing.B) {
 		}
 	}
 	data := channel.Memory(rows.encode(b))
-	p := params(b, d, k, hyperparams.Map{"extra_center_factor": "1", "epochs": "32", "_data_msd": "false"})
+	p := params(b, d, k, hyperparams.Map{"extra_center_factor": "1", "epochs": "44", "_data_msd": "false"})
 	require.Equal(b, epochs, p.Epochs)
 	learn := func(dir string) (wall, cpu time.Duration) {
 		job := &algospec.Job{
