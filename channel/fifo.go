@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/algospec/algospec/internal/pipesize"
+	"github.com/algospec/algospec/internal/poll"
 )
 
 // FIFO is the Source of a Pipe-mode channel: epoch n arrives through the named pipe Path_n
@@ -108,12 +109,11 @@ func (r *fifoReader) awaitWriter() error {
 	}
 	var failed error
 	err = conn.Read(func(fd uintptr) (ready bool) {
-		events := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-		n, err := unix.Poll(events, 0)
-		if err != nil && err != unix.EINTR {
+		events, err := poll.Now(fd, unix.POLLIN)
+		if err != nil {
 			failed = os.NewSyscallError("poll", err)
 		}
-		return n > 0 || failed != nil
+		return events != 0 || failed != nil
 	})
 	return errors.Join(failed, err)
 }

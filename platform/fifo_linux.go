@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/algospec/algospec/internal/pipesize"
+	"github.com/algospec/algospec/internal/poll"
 )
 
 // A fifo is one named pipe and its writing end.
@@ -85,9 +86,8 @@ func (f *fifo) abandoned() (gone bool) {
 
 // readerless reports whether nobody could read what is written to a pipe: poll(2) has an error then.
 func readerless(fd uintptr) bool {
-	events := []unix.PollFd{{Fd: int32(fd)}}
-	_, err := unix.Poll(events, 0)
-	return err == nil && events[0].Revents&unix.POLLERR != 0
+	events, err := poll.Now(fd, 0)
+	return err == nil && events&unix.POLLERR != 0
 }
 
 // whenAbandoned calls do, at most once, when the last reader goes. A write would tell, too, but there

@@ -21,6 +21,7 @@ import (
 
 	"github.com/algospec/algospec"
 	"github.com/algospec/algospec/channel"
+	"github.com/algospec/algospec/internal/poll"
 )
 
 // script is an algorithm that reads its channels as the words of the script say, each "what" or
@@ -183,8 +184,8 @@ func (s *script) alternate(n int64) error {
 }
 
 func readable(file *os.File) bool {
-	n, err := unix.Poll([]unix.PollFd{{Fd: int32(file.Fd()), Events: unix.POLLIN}}, 0)
-	return n > 0 || err != nil
+	events, err := poll.Now(file.Fd(), unix.POLLIN)
+	return events != 0 || err != nil
 }
 
 func exists(path string) bool {

@@ -7,6 +7,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/algospec/algospec/internal/poll"
 )
 
 // Supported says whether bytes can be moved on this system.
@@ -93,9 +95,8 @@ func (m *Move) until(what Wait, event int16) func(fd uintptr) bool {
 
 // ready says whether a descriptor is ready now, or broken.
 func ready(fd uintptr, event int16) bool {
-	fds := []unix.PollFd{{Fd: int32(fd), Events: event}}
-	n, err := unix.Poll(fds, 0)
-	return n > 0 || err != nil
+	events, err := poll.Now(fd, event)
+	return events != 0 || err != nil
 }
 
 // IsPipe says whether a descriptor is that of a pipe, and non-blocking.
