@@ -24,8 +24,8 @@ func (b *Buffer) WriteTo(w io.Writer) (written int64, err error) {
 	if b.err != nil {
 		return 0, b.err
 	}
-	for left := b.length - int(written); left > 0; left = b.length - int(written) {
-		n, err := w.Write(b.blocks[written/blockSize][:min(left, blockSize)])
+	for begin := 0; begin < b.length; begin += blockSize {
+		n, err := w.Write(b.blocks[begin/blockSize][:min(blockSize, b.length-begin)])
 		written += int64(n)
 		if err != nil {
 			return written, err
