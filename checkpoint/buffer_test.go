@@ -34,7 +34,7 @@ func TestABufferHoldsStatesOfEveryLengthOneAfterTheOther(t *testing.T) {
 	}
 	var b Buffer
 	for _, length := range []int{0, 3, blockSize, 3*blockSize + 1, blockSize - 1, 2*blockSize + 5, 0, 1} {
-		for _, size := range []int{1000, blockSize, 4 * blockSize} {
+		for _, size := range []int{1001, blockSize, 4 * blockSize} {
 			snapshot := b.Copy(inPieces{state[:length], size, nil})
 			for range 2 {
 				var got bytes.Buffer

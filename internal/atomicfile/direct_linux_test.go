@@ -25,7 +25,7 @@ func TestFilesOfEveryLengthHoldWhatWasWritten(t *testing.T) {
 			for i := range want {
 				want[i] = byte(i * 7 >> 3)
 			}
-			for _, piece := range []int{1000, blockSize, 5 << 20} {
+			for _, piece := range []int{1001, blockSize, 5 << 20} {
 				require.NoError(t, Replace(OS{}, path, pieces{want, piece}))
 				got, err := os.ReadFile(path)
 				require.NoError(t, err)
