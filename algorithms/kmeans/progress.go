@@ -54,7 +54,7 @@ func (p *progress) ReadFrom(r io.Reader) (n int64, err error) {
 		return n, fmt.Errorf("kmeans: state of version %v, and this program reads version %d", head[0], progressVersion)
 	}
 	for _, x := range head {
-		if !(x >= 0 && x <= 1<<53 && x == math.Trunc(x)) {
+		if !(x >= 0 && x <= 1<<53 && x == math.Trunc(x)) || math.Signbit(x) {
 			return n, fmt.Errorf("kmeans: %v in the head of a state", x)
 		}
 	}

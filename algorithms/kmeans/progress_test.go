@@ -52,6 +52,7 @@ func TestWhatIsNoProgressIsAnError(t *testing.T) {
 		"of too many centers": {1, 1 << 40},
 		"of NaN features":     {2, math.NaN()},
 		"of a negative epoch": {4, -1},
+		"of a negative zero":  {4, math.Copysign(0, -1)},
 		"with a NaN center":   {14, math.NaN()},
 		"with a count below":  {20, -1},
 	} {
