@@ -116,6 +116,7 @@ func TestBrokenManifestsNameTheEntry(t *testing.T) {
 		{"a raw newline", good + "\"b\n\"]", `entry 2: at byte 31: invalid character '\n' in string literal`},
 		{"two arrays", good + `"b"] []`, "at byte 36: more after the array"},
 		{"text at the end", good + `"b"]x`, "at byte 36: more after the array"},
+		{"half a string at the end", good + `"b"]"`, "at byte 36: more after the array"},
 		{"the offset counts the mark", byteOrderMark + good + `"b"]x`, "at byte 39: more after the array"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -160,7 +160,7 @@ func (p *manifestParser) syntax(err error) error {
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	}
-	if err == io.ErrUnexpectedEOF || isSyntax(err) {
+	if isSyntax(err) {
 		return p.fail(fmt.Errorf("at byte %d: %w", p.offset(), err))
 	}
 	return err
@@ -169,9 +169,10 @@ func (p *manifestParser) syntax(err error) error {
 // offset returns up to where the manifest is good.
 func (p *manifestParser) offset() int64 { return p.mark + p.json.InputOffset() }
 
+// isSyntax reports whether the text is at fault: it is no JSON, or ends inside a token.
 func isSyntax(err error) bool {
 	_, is := errors.AsType[*json.SyntaxError](err)
-	return is
+	return is || err == io.ErrUnexpectedEOF
 }
 
 var (
